@@ -2,6 +2,7 @@
 // nothing from NVIDIA.
 #pragma once
 
+#include <dlfcn.h>
 #include <memory>
 #include <string>
 
@@ -27,36 +28,54 @@ enum class CudaResult : int {
 
 /// The driver. Never unloaded, since it leaves threads and exit handlers behind.
 class CudaLibrary {
+ private:
+  struct Found {
+    template <typename Function>
+    operator Function*() const {
+      return reinterpret_cast<Function*>(address);
+    }
+    void* address;
+  };
+
+  [[nodiscard]] bool has(const char* name) const { return ::dlsym(handle_, name) != nullptr; }
+  /// Remembers the first that is missing.
+  Found find(const char* name) {
+    missing_ = missing_ == nullptr && !has(name) ? name : missing_;
+    return {::dlsym(handle_, name)};
+  }
+
+  void* handle_;
+  const char* missing_ = nullptr;
+
  public:
   static constexpr int oldest = 10010;  ///< CUDA 10.1, in the format of cuDriverGetVersion
   static constexpr unsigned non_blocking_stream = 1;
   static constexpr int relaxed_capture = 2;
 
+  explicit CudaLibrary(void* handle) : handle_(handle) {}
   /// Null if it cannot be used; `trouble` then gives the reason.
   [[nodiscard]] static std::unique_ptr<const CudaLibrary> open(const std::string& path, std::string& trouble);
 
-  CudaResult (*initialise)(unsigned) = nullptr;
-  CudaResult (*get_version)(int*) = nullptr;
-  CudaResult (*get_device)(int*, int) = nullptr;
-  CudaResult (*retain_primary)(CudaContextHandle*, int) = nullptr;
-  CudaResult (*release_primary)(int) = nullptr;
-  CudaResult (*get_current)(CudaContextHandle*) = nullptr;
-  CudaResult (*push_current)(CudaContextHandle) = nullptr;
-  CudaResult (*pop_current)(CudaContextHandle*) = nullptr;
-  CudaResult (*get_context_device)(int*) = nullptr;
-  CudaResult (*create_stream)(CudaStream*, unsigned) = nullptr;
-  CudaResult (*destroy_stream)(CudaStream) = nullptr;
-  CudaResult (*is_capturing)(CudaStream, int*) = nullptr;
-  CudaResult (*exchange_capture_mode)(int*) = nullptr;
-  CudaResult (*create_event)(CudaEvent*, unsigned) = nullptr;
-  CudaResult (*destroy_event)(CudaEvent) = nullptr;
-  CudaResult (*record_event)(CudaEvent, CudaStream) = nullptr;
-  CudaResult (*query_event)(CudaEvent) = nullptr;
-  CudaResult (*elapsed_ms)(float*, CudaEvent, CudaEvent) = nullptr;
-
- private:
-  /// The name of a missing function; null if there is none.
-  const char* find_functions(void* handle);
+  CudaResult (*get_version)(int*) = find("cuDriverGetVersion");
+  CudaResult (*initialise)(unsigned) = find("cuInit");
+  CudaResult (*get_device)(int*, int) = find("cuDeviceGet");
+  CudaResult (*retain_primary)(CudaContextHandle*, int) = find("cuDevicePrimaryCtxRetain");
+  /// Renamed in 11.0; the old name still works.
+  CudaResult (*release_primary)(int) = find("cuDevicePrimaryCtxRelease");
+  CudaResult (*get_current)(CudaContextHandle*) = find("cuCtxGetCurrent");
+  CudaResult (*push_current)(CudaContextHandle) = find("cuCtxPushCurrent_v2");
+  CudaResult (*pop_current)(CudaContextHandle*) = find("cuCtxPopCurrent_v2");
+  CudaResult (*get_context_device)(int*) = find("cuCtxGetDevice");
+  CudaResult (*create_stream)(CudaStream*, unsigned) = find("cuStreamCreate");
+  CudaResult (*destroy_stream)(CudaStream) = find("cuStreamDestroy_v2");
+  CudaResult (*is_capturing)(CudaStream, int*) = find("cuStreamIsCapturing");
+  CudaResult (*exchange_capture_mode)(int*) = find("cuThreadExchangeStreamCaptureMode");
+  CudaResult (*create_event)(CudaEvent*, unsigned) = find("cuEventCreate");
+  CudaResult (*destroy_event)(CudaEvent) = find("cuEventDestroy_v2");
+  CudaResult (*record_event)(CudaEvent, CudaStream) = find("cuEventRecord");
+  CudaResult (*query_event)(CudaEvent) = find("cuEventQuery");
+  CudaResult (*elapsed_ms)(float*, CudaEvent, CudaEvent) = find(has("cuEventElapsedTime") ? "cuEventElapsedTime"
+                                                                                          : "cuEventElapsedTime_v2");
 };
 
 }  // namespace kymo::gpu

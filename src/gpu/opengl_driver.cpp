@@ -2,13 +2,10 @@
 
 #include <dlfcn.h>
 #include <algorithm>
-#include <array>
 #include <cstdlib>
-#include <cstring>
 #include <new>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 
 #include "base/system/clock.hpp"
 
@@ -123,8 +120,7 @@ OpenGlDriver::~OpenGlDriver() {
     return;
   }
   for (const Queries& queries : queries_) {
-    const std::array<unsigned, 2> both{queries.begin, queries.end};
-    calls_.delete_queries(2, both.data());
+    calls_.delete_queries(2, queries.data());
   }
 }
 
@@ -164,49 +160,46 @@ bool OpenGlDriver::make_room(std::uint32_t timer) {
   } catch (const std::bad_alloc&) {
     return false;
   }
-  if (queries_[timer].begin == 0) {
-    std::array<unsigned, 2> both{};
-    calls_.make_queries(2, both.data());
-    queries_[timer] = {both[0], both[1]};
+  auto& [begin, end] = queries_[timer];
+  if (begin == 0) {
+    calls_.make_queries(2, queries_[timer].data());
   }
-  return queries_[timer].begin != 0 && queries_[timer].end != 0;
+  return begin != 0 && end != 0;
 }
 
 bool OpenGlDriver::write_begin(std::uint32_t timer, void* /*place*/) noexcept {
   if (!make_room(timer)) {
     return false;
   }
-  calls_.query_counter(queries_[timer].begin, OpenGlCalls::timestamp);
+  calls_.query_counter(queries_[timer].front(), OpenGlCalls::timestamp);
   return true;
 }
 
 bool OpenGlDriver::write_end(std::uint32_t timer, void* /*place*/) noexcept {
-  calls_.query_counter(queries_[timer].end, OpenGlCalls::timestamp);
+  calls_.query_counter(queries_[timer].back(), OpenGlCalls::timestamp);
   return true;
 }
 
 GpuAnswer OpenGlDriver::ask(std::uint32_t timer, GpuTimes& times) noexcept {
-  const Queries& queries = queries_[timer];
+  const auto& [begin, end] = queries_[timer];
   // The end first: it comes later, and if it is not available the begin need not be queried.
-  for (const unsigned query : {queries.end, queries.begin}) {
+  for (const unsigned query : {end, begin}) {
     unsigned is_available = 0;
     calls_.get_query_unsigned(query, OpenGlCalls::result_available, &is_available);
     if (is_available == 0) {
       return GpuAnswer::pending;
     }
   }
-  calls_.get_query_unsigned64(queries.begin, OpenGlCalls::result, &times.begin_ticks);
-  calls_.get_query_unsigned64(queries.end, OpenGlCalls::result, &times.end_ticks);
+  calls_.get_query_unsigned64(begin, OpenGlCalls::result, &times.begin_ticks);
+  calls_.get_query_unsigned64(end, OpenGlCalls::result, &times.end_ticks);
   return GpuAnswer::ready;
 }
 
 bool OpenGlDriver::recycle(std::uint32_t timer, bool has_answered) noexcept {
   if (!has_answered) {
     // A late answer is discarded; the timer gets new queries.
-    Queries& queries = queries_[timer];
-    const std::array<unsigned, 2> both{queries.begin, queries.end};
-    calls_.delete_queries(2, both.data());
-    queries = {};
+    calls_.delete_queries(2, queries_[timer].data());
+    queries_[timer] = {};
   }
   return true;
 }

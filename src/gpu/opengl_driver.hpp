@@ -1,8 +1,8 @@
 // Timer queries of OpenGL.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -53,10 +53,7 @@ class OpenGlDriver final : public GpuDriver {
   [[nodiscard]] bool is_lost() noexcept override;
 
  private:
-  struct Queries {
-    unsigned begin = 0;
-    unsigned end = 0;
-  };
+  using Queries = std::array<unsigned, 2>;  ///< begin and end
 
   bool make_room(std::uint32_t timer);
 

@@ -189,7 +189,7 @@ void Scopes::collect_lane(Lane& lane, std::int64_t now_ns) {
       }
       ready = std::max<std::size_t>(group, 1);
     }
-    if (step(lane.closed.front(), lane, now_ns) == Step::wait) {
+    if (!hand_on(lane.closed.front(), lane, now_ns)) {
       return;
     }
     lane.closed.pop_front();
@@ -227,7 +227,7 @@ void Scopes::compare_clocks(std::int64_t now_ns) {
   }
 }
 
-Scopes::Step Scopes::step(std::uint32_t timer, const Lane& lane, std::int64_t now_ns) {
+bool Scopes::hand_on(std::uint32_t timer, const Lane& lane, std::int64_t now_ns) {
   const Entry& entry = entries_[timer];
   GpuTimes times;
   const GpuAnswer answer = clock_.is_known() ? driver_->ask(timer, times) : GpuAnswer::pending;
@@ -240,19 +240,19 @@ Scopes::Step Scopes::step(std::uint32_t timer, const Lane& lane, std::int64_t no
       } else {
         give_up(timer, lane.track, "the GPU tells a time at which it cannot have been", true);
       }
-      return Step::done;
+      return true;
     case GpuAnswer::failed:
       give_up(timer, lane.track, "the GPU has no time for it", false);
-      return Step::done;
+      return true;
     case GpuAnswer::pending:
       break;
   }
   if (now_ns - entry.closed_ns < options_.patience.count()) {
-    return Step::wait;
+    return false;
   }
   give_up(timer, lane.track, clock_.is_known() ? "the GPU did not come to it in time" : "the GPU's clock was not told",
           false);
-  return Step::done;
+  return true;
 }
 
 bool Scopes::put(const Entry& entry, const Lane& lane, const GpuTimes& times, std::int64_t now_ns) {
@@ -300,16 +300,11 @@ void Scopes::recycle_resting() {
   resting_.insert(resting_.end(), still.begin(), still.end());
 }
 
-void Scopes::say_unresolved(std::string_view reason) {
-  if (!has_said_) {
-    has_said_ = true;
-    base::say(std::string("times of GPU scopes are not known where a span is marked so: ").append(reason));
-  }
-}
-
 void Scopes::mark_unresolved(const Entry& entry, const std::string& track, std::string_view reason) {
   ++counts_.unresolved;
-  say_unresolved(reason);
+  if (!std::exchange(has_said_, true)) {
+    base::say(std::string("times of GPU scopes are not known where a span is marked so: ").append(reason));
+  }
   std::string name =
       entry.text.substr(0, std::min<std::size_t>(entry.name_size, longest_text - base::unresolved_suffix.size()));
   emit(entry, track, name.append(base::unresolved_suffix), entry.issued_ns, 0, {"unresolved", reason});

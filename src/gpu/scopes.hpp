@@ -77,7 +77,6 @@ class Scopes {
     std::deque<std::uint32_t> closed;  ///< in order of ending
     std::uint32_t open = 0;
   };
-  enum class Step : std::uint8_t { done, wait };
 
   [[nodiscard]] bool is_lost() const { return !trouble_.empty() || driver_ == nullptr; }
   [[nodiscard]] Entry* entry_of(const GpuTiming& timing);
@@ -90,11 +89,11 @@ class Scopes {
   void compare_clocks(std::int64_t now_ns);
   void collect_now(std::int64_t now_ns);
   void recycle_resting();
-  Step step(std::uint32_t timer, const Lane& lane, std::int64_t now_ns);
+  /// Returns false if the scope still waits for the GPU.
+  bool hand_on(std::uint32_t timer, const Lane& lane, std::int64_t now_ns);
   bool put(const Entry& entry, const Lane& lane, const GpuTimes& times, std::int64_t now_ns);
   void give_up(std::uint32_t timer, const std::string& track, std::string_view reason, bool has_answered);
   void release(std::uint32_t timer, bool has_answered);
-  void say_unresolved(std::string_view reason);
   void mark_unresolved(const Entry& entry, const std::string& track, std::string_view reason);
   void lose_all(std::string_view reason);
   void emit(const Entry& entry, const std::string& track, std::string_view name, std::int64_t start_ns,

@@ -38,20 +38,16 @@ void check_board(const BoardConfig& board) {
 }
 
 void check(const EngineConfig& config) {
-  const auto fail = [](const char* tier, std::uint32_t hz) {
-    throw std::invalid_argument("a rate of " + std::to_string(hz) + " Hz for the " + tier +
-                                " tier is out of range: 1 to 1000");
+  const auto check = [](const char* tier, std::uint32_t hz, std::uint32_t least_hz) {
+    constexpr std::uint32_t most_hz = 1000;
+    if (hz < least_hz || hz > most_hz) {
+      throw std::invalid_argument("a rate of " + std::to_string(hz) + " Hz for the " + tier +
+                                  " tier is out of range: 1 to 1000");
+    }
   };
-  constexpr std::uint32_t most_hz = 1000;
-  if (config.fast_hz == 0 || config.fast_hz > most_hz) {
-    fail("fast", config.fast_hz);
-  }
-  if (config.medium_hz > most_hz) {
-    fail("medium", config.medium_hz);
-  }
-  if (config.slow_hz > most_hz) {
-    fail("slow", config.slow_hz);
-  }
+  check("fast", config.fast_hz, 1);
+  check("medium", config.medium_hz, 0);  // off
+  check("slow", config.slow_hz, 0);
 }
 
 bool has_emc(const BoardConfig& board) {

@@ -335,7 +335,7 @@ TEST_F(StacksTest, TheKernelsFunctionsAreBehindTheProgramsThatCalledThem) {
             0);
   const std::map<std::string, Json> rows = functions();
   const CommandResult info = kymo({"info", "run.kymo"});
-  if (info.out.find("not permitted") != std::string::npos || threads::KernelSymbols().empty()) {
+  if (info.out.find("not permitted") != std::string::npos || threads::KernelSymbols().find(UINT64_MAX) == nullptr) {
     GTEST_SKIP() << "this user does not get the kernel's addresses";
   }
   double in_kernel = 0;

@@ -27,7 +27,6 @@
 
 #include "sense/common/sensor.hpp"
 #include "sense/machine_tree.hpp"
-#include "sense/process/process_sensors.hpp"
 #include "sense/touched_memory.hpp"
 
 namespace kymo::sense {

@@ -9,7 +9,6 @@
 
 #include "sense/common/sensor.hpp"
 #include "sense/machine_tree.hpp"
-#include "sense/process/process_sensors.hpp"
 #include "support/nanoseconds.hpp"
 #include "support/rounds.hpp"
 

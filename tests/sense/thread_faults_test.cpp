@@ -15,11 +15,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "sense/process/process_sensors.hpp"
+#include "sense/common/sensor.hpp"
 #include "support/nanoseconds.hpp"
 #include "support/rounds.hpp"
 
 namespace kymo::sense {
+
+SensorMaker make_process_activity_sensor;
+
 namespace {
 
 /// Lets one thread pass for each time that it was opened.
@@ -126,7 +129,9 @@ TEST(ThreadFaults, AreThoseThatTheKernelTellsTheThreadByGetrusage) {
     GTEST_SKIP() << "qemu-user has no faults of threads";
   }
   FaultingThread thread;
-  const std::unique_ptr<Sensor> sensor = make_process_activity_sensor({{}, static_cast<std::uint64_t>(::getpid())});
+  SensorList list;
+  make_process_activity_sensor({{}, static_cast<std::uint64_t>(::getpid())}, list);
+  const std::unique_ptr<Sensor>& sensor = list.front();
   sensor->read(test::second);
   const FaultingThread::Counted first = thread.before_wait();
   constexpr long pages = 300;

@@ -43,7 +43,7 @@ struct Channel {
   double per_unit = 1;  ///< units of the file per unit of the metric: 1000 for degrees from millidegrees
   Pace pace = Pace::every_read;
   /// For an energy counter in joules: the metric for the watts computed from it.
-  std::optional<MetricDeclaration> power;
+  std::optional<MetricDeclaration> power = std::nullopt;
   /// For an energy counter: one more than the file's greatest number; 0: it does not wrap around.
   double range = 0;
 };

@@ -4,8 +4,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 #include <algorithm>
-#include <cstdlib>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "base/system/file.hpp"
 #include "sense/common/parse.hpp"
@@ -17,42 +18,18 @@ namespace {
 struct Closer {
   void operator()(DIR* directory) const { ::closedir(directory); }
 };
-struct Freer {
-  void operator()(char* text) const { std::free(text); }
-};
 
 /// Natural order: compares letters as text and runs of digits as numbers.
 bool comes_before(const std::string& left, const std::string& right) {
-  std::size_t i = 0;
-  std::size_t j = 0;
-  const auto digits_at = [](const std::string& text, std::size_t at) {
-    std::size_t end = at;
-    while (end < text.size() && base::is_digit(text[end])) {
-      ++end;
-    }
-    return end - at;
-  };
-  while (i < left.size() && j < right.size()) {
-    const std::size_t left_digits = digits_at(left, i);
-    const std::size_t right_digits = digits_at(right, j);
-    if (left_digits != 0 && right_digits != 0) {
-      if (left_digits != right_digits) {
-        return left_digits < right_digits;
-      }
-      const int order = left.compare(i, left_digits, right, j, right_digits);
-      if (order != 0) {
-        return order < 0;
-      }
-      i += left_digits;
-      j += right_digits;
-    } else if (left[i] != right[j]) {
-      return left[i] < right[j];
-    } else {
-      ++i;
-      ++j;
-    }
+  const auto [l, r] = std::mismatch(left.begin(), left.end(), right.begin(), right.end());
+  const auto digits_from = [](auto at, auto end) { return std::find_if_not(at, end, base::is_digit) - at; };
+  const auto left_digits = digits_from(l, left.end());
+  const auto right_digits = digits_from(r, right.end());
+  const bool is_within_number = l != left.begin() && base::is_digit(*std::prev(l));
+  if ((is_within_number || (left_digits != 0 && right_digits != 0)) && left_digits != right_digits) {
+    return left_digits < right_digits;
   }
-  return left.size() - i < right.size() - j;
+  return r != right.end() && (l == left.end() || *l < *r);
 }
 
 }  // namespace
@@ -86,8 +63,9 @@ std::string without_end_slash(std::string_view root) {
 }
 
 std::string resolve_path(const std::string& path) {
-  const std::unique_ptr<char, Freer> resolved(::realpath(path.c_str(), nullptr));
-  return resolved != nullptr ? std::string(resolved.get()) : path;
+  std::error_code error;
+  const std::filesystem::path resolved = std::filesystem::canonical(path, error);
+  return error ? path : resolved.string();
 }
 
 std::string_view last_name(std::string_view path) {
@@ -112,24 +90,6 @@ std::optional<unsigned> number_between(std::string_view name, std::string_view p
     return std::nullopt;
   }
   return static_cast<unsigned>(*number);
-}
-
-std::vector<GpuCard> find_gpu_cards(const std::string& root, std::string_view vendor) {
-  std::vector<GpuCard> cards;
-  const std::string folder = root + "/sys/class/drm/";
-  for (const std::string& name : list_directory(folder)) {
-    // "card0-DP-1" is a connector.
-    if (!number_between(name, "card", "") || read_trimmed(folder + name + "/device/vendor") != vendor) {
-      continue;
-    }
-    GpuCard card;
-    card.index = cards.size();
-    card.card = folder + name;
-    card.device = resolve_path(card.card + "/device");
-    card.address = last_name(card.device);
-    cards.push_back(std::move(card));
-  }
-  return cards;
 }
 
 }  // namespace kymo::sense

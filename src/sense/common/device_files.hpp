@@ -30,15 +30,4 @@ namespace kymo::sense {
 [[nodiscard]] std::optional<unsigned> number_between(std::string_view name, std::string_view prefix,
                                                      std::string_view suffix);
 
-/// A GPU with a kernel driver.
-struct GpuCard {
-  std::size_t index = 0;  ///< index among its vendor's cards
-  std::string card;       ///< "/sys/class/drm/card0", including the root
-  std::string device;     ///< its PCI device, resolved
-  std::string address;    ///< "0000:03:00.0"
-};
-
-/// The cards of a PCI vendor ("0x1002") below a root.
-[[nodiscard]] std::vector<GpuCard> find_gpu_cards(const std::string& root, std::string_view vendor);
-
 }  // namespace kymo::sense

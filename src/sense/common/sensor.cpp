@@ -120,21 +120,25 @@ void Sensor::set_trouble(std::string reason, std::string advice) {
   has_ended_ = false;
 }
 
-void Sensor::clear_trouble() {
-  if (!trouble_.empty()) {
-    set_trouble({});
-  }
-}
-
 MetricDeclaration describe(std::string_view name, std::string_view unit, std::string_view source, MetricKind kind,
-                           double step) {
+                           double step, std::vector<std::pair<std::string, std::string>> labels) {
   MetricDeclaration declaration;
   declaration.name = name;
   declaration.unit = unit;
   declaration.source = source;
   declaration.kind = kind;
   declaration.step = step;
+  declaration.labels = std::move(labels);
   return declaration;
+}
+
+MetricDeclaration describe_power(MetricDeclaration energy, std::string_view name, std::int64_t window_ns) {
+  energy.name = name;
+  energy.unit = "W";
+  energy.kind = MetricKind::gauge;
+  energy.step = 0;
+  energy.window_ns = window_ns;
+  return energy;
 }
 
 double CounterRate::take(double count, std::int64_t now_ns) {

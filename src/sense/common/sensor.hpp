@@ -5,7 +5,7 @@
 // reported.
 #pragma once
 
-#include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -129,10 +129,9 @@ class Sensor {
     set_unavailable(std::move(reason));
     has_ended_ = true;
   }
-  /// A part is missing, the rest works. Applies until clear_trouble().
+  /// A part is missing, the rest works; without a reason, nothing is missing any more.
   void set_trouble(std::string reason, std::string advice = {});
-  /// The missing part is back.
-  void clear_trouble();
+  void clear_trouble() { set_trouble({}); }
 
  private:
   void drop_impossible();
@@ -155,6 +154,27 @@ class Sensor {
   std::int64_t next_try_ns_ = 0;
   std::int64_t resting_until_ns_ = 0;
 };
+
+/// Stands for a source that this machine does not have, and says why.
+class AbsentSensor final : public Sensor {
+ public:
+  AbsentSensor(std::string name, Tier tier, std::string why, std::string advice = {})
+      : Sensor(std::move(name), tier), why_(std::move(why)), remedy_(std::move(advice)) {
+    set_unavailable(why_, remedy_);
+  }
+
+ protected:
+  void read_source(std::int64_t /*now_ns*/) override { set_unavailable(why_, remedy_); }
+
+ private:
+  std::string why_;
+  std::string remedy_;
+};
+
+/// part / whole in %, rounded to 0.01 to encode compactly. NaN if the whole is 0.
+[[nodiscard]] inline double percent(double part, double whole) {
+  return whole > 0 ? std::round(part / whole * 10'000) / 100 : missing;
+}
 
 using SensorList = std::vector<std::unique_ptr<Sensor>>;
 
@@ -179,7 +199,11 @@ using SensorMaker = void(const SensorContext& context, SensorList& list);
 
 /// Describes a metric; anything not given stays unknown.
 [[nodiscard]] MetricDeclaration describe(std::string_view name, std::string_view unit, std::string_view source,
-                                         MetricKind kind = MetricKind::gauge, double step = 0);
+                                         MetricKind kind = MetricKind::gauge, double step = 0,
+                                         std::vector<std::pair<std::string, std::string>> labels = {});
+
+/// Describes the watts that are computed from an energy counter over a window.
+[[nodiscard]] MetricDeclaration describe_power(MetricDeclaration energy, std::string_view name, std::int64_t window_ns);
 
 /// Growth of a counter between two reads, per second. Unknown at the first read, after a gap, and if the counter
 /// decreased (it was reset).

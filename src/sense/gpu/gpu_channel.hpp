@@ -4,12 +4,25 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "sense/common/channel_sensor.hpp"
 #include "sense/common/device_files.hpp"
-#include "sense/gpu/gpu_facts.hpp"
 
 namespace kymo::sense {
+
+/// A GPU with a kernel driver.
+struct GpuCard {
+  std::size_t index = 0;  ///< index among its vendor's cards
+  std::string card;       ///< "/sys/class/drm/card0", including the root
+  std::string device;     ///< its PCI device, resolved
+  std::string address;    ///< "0000:03:00.0"
+};
+
+/// What a capture says of a card: keys and values, as ("name", "Navi 31 [Radeon RX 7900 XTX]"). A value that is not
+/// known is empty. Reads the list of PCI devices: milliseconds.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> facts_of_gpu(const GpuCard& card,
+                                                                            const std::string& root);
 
 /// Channels of a GPU that are read from files.
 class GpuSensor : public ChannelSensor {
@@ -33,7 +46,8 @@ class GpuSensor : public ChannelSensor {
     }
     return text;
   }
-  [[nodiscard]] std::vector<GpuCard> cards() const { return find_gpu_cards(context().root, vendor_id_); }
+  /// The vendor's cards.
+  [[nodiscard]] std::vector<GpuCard> cards() const;
   /// Tells the facts of the cards that appeared since.
   void tell_facts_of(const std::vector<GpuCard>& cards) {
     for (; told_cards_ < cards.size(); ++told_cards_) {
@@ -50,13 +64,11 @@ class GpuSensor : public ChannelSensor {
   /// A channel with the labels of its GPU.
   [[nodiscard]] Channel gpu_channel(const GpuCard& card, const std::string& path, std::string_view metric,
                                     std::string_view unit, double per_unit) const {
-    Channel channel;
-    channel.declaration = describe(metric, unit, without_root(path), MetricKind::gauge, 1 / per_unit);
-    channel.declaration.labels = {
-        {"gpu", std::to_string(card.index)}, {"vendor", std::string(vendor_name_)}, {"device", card.address}};
-    channel.path = path;
-    channel.per_unit = per_unit;
-    return channel;
+    return {.declaration = describe(
+                metric, unit, without_root(path), MetricKind::gauge, 1 / per_unit,
+                {{"gpu", std::to_string(card.index)}, {"vendor", std::string(vendor_name_)}, {"device", card.address}}),
+            .path = path,
+            .per_unit = per_unit};
   }
 
   /// The directories hwmonN below the card's device, resolved.

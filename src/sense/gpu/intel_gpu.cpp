@@ -40,12 +40,7 @@ class IntelGpuSensor final : public GpuSensor {
   [[nodiscard]] Channel energy_channel(const GpuCard& card, const std::string& path) const {
     Channel channel = gpu_channel(card, path, "gpu_energy", "J", 1e6);
     channel.declaration.kind = MetricKind::energy_counter;
-    channel.power = channel.declaration;
-    channel.power->name = "gpu_power";
-    channel.power->unit = "W";
-    channel.power->kind = MetricKind::gauge;
-    channel.power->step = 0;
-    channel.power->window_ns = power_window_ns;
+    channel.power = describe_power(channel.declaration, "gpu_power", power_window_ns);
     return channel;
   }
 };

@@ -15,22 +15,6 @@ namespace kymo::sense {
 
 namespace {
 
-/// Replaces GPUs that cannot be queried and reports why.
-class NoNvmlSensor final : public Sensor {
- public:
-  NoNvmlSensor(std::string why, std::string advice)
-      : Sensor("nvml", Tier::fast), why_(std::move(why)), advice_(std::move(advice)) {
-    set_unavailable(why_, advice_);
-  }
-
- protected:
-  void read_source(std::int64_t /*now_ns*/) override { set_unavailable(why_, advice_); }
-
- private:
-  std::string why_;
-  std::string advice_;
-};
-
 /// The text that a call(text, size) writes; empty if it fails.
 template <typename Call>
 std::string text_from(const Call& call) {
@@ -289,7 +273,7 @@ void add_instances(const NvmlGpu& whole, SensorList& list) {
 
 void make_nvml_sensors(const SensorContext& context, SensorList& list) {
   const auto none = [&list](std::string why, std::string advice = {}) {
-    list.push_back(std::make_unique<NoNvmlSensor>(std::move(why), std::move(advice)));
+    list.push_back(std::make_unique<AbsentSensor>("nvml", Tier::fast, std::move(why), std::move(advice)));
   };
   if (!context.root.empty() && context.nvml_library == SensorContext::default_nvml_library) {
     none("the GPUs of this machine are not those of " + context.root);

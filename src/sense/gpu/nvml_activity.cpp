@@ -181,15 +181,10 @@ void add_activity_calls(Tier tier, std::vector<NvmlCall>& calls) {
 }
 
 std::vector<NvmlCall> instance_calls(Tier tier, const NvmlGpu& gpu) {
-  switch (tier) {
-    case Tier::fast:
-      return {memory_call(gpu)};
-    case Tier::medium:
-      return {units};
-    case Tier::slow:
-      break;
+  if (tier == Tier::fast) {
+    return {memory_call(gpu)};
   }
-  return {};
+  return tier == Tier::medium ? std::vector<NvmlCall>{units} : std::vector<NvmlCall>();
 }
 
 }  // namespace kymo::sense

@@ -1,7 +1,5 @@
 // The calls for an NVIDIA GPU, by tier.
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <map>
 
 #include "sense/gpu/nvml_extra_calls.hpp"
@@ -62,31 +60,10 @@ double number_of(const NvmlFieldValue& field) {
   }
 }
 
-NvmlReturn read_power_field(const NvmlGpu& gpu, unsigned id, double& watts) {
-  const NvmlReturn result = read_field(gpu, id, 0, watts);
-  watts /= 1000;
-  return result;
-}
-
-NvmlReturn read_instant_power(NvmlGpu& gpu, NvmlValues& values) {
-  return read_power_field(gpu, NvmlFieldValue::power_instant, values.values[0]);
-}
-
-NvmlReturn read_average_power(NvmlGpu& gpu, NvmlValues& values) {
-  return read_power_field(gpu, NvmlFieldValue::power_average, values.values[0]);
-}
-
-NvmlReturn read_power(NvmlGpu& gpu, NvmlValues& values) {
-  unsigned milliwatts = 0;
-  const NvmlReturn result = call(gpu.nvml->get_power, gpu.device, &milliwatts);
-  values.values[0] = milliwatts / 1000.0;
-  return result;
-}
-
-NvmlReturn read_energy(NvmlGpu& gpu, NvmlValues& values) {
-  unsigned long long millijoules = 0;
-  const NvmlReturn result = call(gpu.nvml->get_energy, gpu.device, &millijoules);
-  values.values[0] = static_cast<double>(millijoules) / 1000;
+template <unsigned id>
+NvmlReturn read_power_field(NvmlGpu& gpu, NvmlValues& values) {
+  const NvmlReturn result = read_field(gpu, id, 0, values.values[0]);
+  values.values[0] /= 1000;
   return result;
 }
 
@@ -99,21 +76,15 @@ NvmlReturn read_temperature(NvmlGpu& gpu, NvmlValues& values) {
   return result;
 }
 
-NvmlReturn read_clock(const NvmlGpu& gpu, unsigned type, double& megahertz) {
-  unsigned clock = 0;
-  const NvmlReturn result = call(gpu.nvml->get_clock, gpu.device, type, &clock);
-  megahertz = clock;
+constexpr unsigned sm_clock = 1;
+constexpr unsigned memory_clock = 2;
+
+template <unsigned type>
+NvmlReturn read_clock(NvmlGpu& gpu, NvmlValues& values) {
+  unsigned megahertz = 0;
+  const NvmlReturn result = call(gpu.nvml->get_clock, gpu.device, type, &megahertz);
+  values.values[0] = megahertz;
   return result;
-}
-
-NvmlReturn read_sm_clock(NvmlGpu& gpu, NvmlValues& values) {
-  constexpr unsigned sm = 1;
-  return read_clock(gpu, sm, values.values[0]);
-}
-
-NvmlReturn read_memory_clock(NvmlGpu& gpu, NvmlValues& values) {
-  constexpr unsigned memory = 2;
-  return read_clock(gpu, memory, values.values[0]);
 }
 
 NvmlReturn read_pcie(NvmlGpu& gpu, NvmlValues& values) {
@@ -133,30 +104,13 @@ NvmlReturn read_pcie(NvmlGpu& gpu, NvmlValues& values) {
   return NvmlReturn::success;
 }
 
-NvmlReturn read_codec(const NvmlGpu& gpu, NvmlReturn (*function)(NvmlDevice, unsigned*, unsigned*),
-                      NvmlValues& values) {
+template <auto function>
+NvmlReturn read_codec(NvmlGpu& gpu, NvmlValues& values) {
   unsigned utilization = 0;
   unsigned period_us = 0;
-  const NvmlReturn result = call(function, gpu.device, &utilization, &period_us);
+  const NvmlReturn result = call((*gpu.nvml).*function, gpu.device, &utilization, &period_us);
   values.values[0] = valid_percent(utilization);
   values.window_ns = std::int64_t{period_us} * 1000;
-  return result;
-}
-
-NvmlReturn read_encoder(NvmlGpu& gpu, NvmlValues& values) {
-  return read_codec(gpu, gpu.nvml->get_encoder, values);
-}
-
-NvmlReturn read_decoder(NvmlGpu& gpu, NvmlValues& values) {
-  return read_codec(gpu, gpu.nvml->get_decoder, values);
-}
-
-/// One bit for each reason that limits the clocks: 0x1 idle, 0x4 power cap, 0x8 hardware slowdown, 0x20 software
-/// thermal, 0x40 hardware thermal, 0x80 power brake.
-NvmlReturn read_clock_reasons(NvmlGpu& gpu, NvmlValues& values) {
-  unsigned long long reasons = 0;
-  const NvmlReturn result = call(gpu.nvml->get_clock_reasons, gpu.device, &reasons);
-  values.values[0] = static_cast<double>(reasons);
   return result;
 }
 
@@ -210,10 +164,14 @@ const NvmlCall memory_usage{"nvmlDeviceGetMemoryInfo", {{"gpu_mem", "B"}, {"gpu_
 const NvmlCall memory_usage_v2{
     "nvmlDeviceGetMemoryInfo_v2", {{"gpu_mem", "B"}, {"gpu_mem_total", "B"}}, read_memory_v2};
 
-const NvmlCall instant_power{"nvmlDeviceGetFieldValues(NVML_FI_DEV_POWER_INSTANT)", {power_now}, read_instant_power};
+const NvmlCall instant_power{"nvmlDeviceGetFieldValues(NVML_FI_DEV_POWER_INSTANT)",
+                             {power_now},
+                             read_power_field<NvmlFieldValue::power_instant>};
 
 NvmlCall power_usage(std::string_view metric, std::int64_t window_ns) {
-  return {"nvmlDeviceGetPowerUsage", {{metric, "W", MetricKind::gauge, 0.001, window_ns}}, read_power};
+  return {"nvmlDeviceGetPowerUsage",
+          {{metric, "W", MetricKind::gauge, 0.001, window_ns}},
+          read_number<&NvmlLibrary::get_power, 1000>};
 }
 
 /// Whether one of the words of a GPU's name is a product with the chip GA100.
@@ -250,12 +208,10 @@ const NvmlCall& memory_call(const NvmlGpu& gpu) {
 }
 
 void find_calls(NvmlGpu& gpu) {
-  NvmlValues memory;
-  const NvmlReturn memory_v2 = read_memory_v2(gpu, memory);
+  NvmlValues unused;
+  const NvmlReturn memory_v2 = read_memory_v2(gpu, unused);
   gpu.has_memory_v2 = !is_left_out(memory_v2) && memory_v2 != NvmlReturn::version_mismatch;
-  double watts = 0;
-  const NvmlReturn instant = read_power_field(gpu, NvmlFieldValue::power_instant, watts);
-  gpu.has_instant_power = !is_left_out(instant);
+  gpu.has_instant_power = !is_left_out(read_power_field<NvmlFieldValue::power_instant>(gpu, unused));
   constexpr unsigned ampere = 7;
   unsigned architecture = 0;
   const auto function = gpu.nvml->get_architecture;
@@ -282,18 +238,22 @@ std::vector<NvmlCall> nvml_calls(Tier tier, const NvmlGpu& gpu) {
       std::vector<NvmlCall> calls{
           {"nvmlDeviceGetTotalEnergyConsumption",
            {{"gpu_energy", "J", MetricKind::energy_counter, 0.001}},
-           read_energy},
+           read_number<&NvmlLibrary::get_energy, 1000>},
           {"nvmlDeviceGetTemperature", {{"gpu_temp", "C", gauge, 1}}, read_temperature},
-          {"nvmlDeviceGetClockInfo(NVML_CLOCK_SM)", {{"gpu_clock", "MHz", gauge, 1}}, read_sm_clock},
-          {"nvmlDeviceGetClockInfo(NVML_CLOCK_MEM)", {{"gpu_mem_clock", "MHz", gauge, 1}}, read_memory_clock},
-          {"nvmlDeviceGetEncoderUtilization", {{"gpu_encoder", "%", gauge, 1}}, read_encoder},
-          {"nvmlDeviceGetDecoderUtilization", {{"gpu_decoder", "%", gauge, 1}}, read_decoder},
-          {gpu.nvml->clock_reasons_name, {{"gpu_throttle", "", gauge, 1}}, read_clock_reasons},
+          {"nvmlDeviceGetClockInfo(NVML_CLOCK_SM)", {{"gpu_clock", "MHz", gauge, 1}}, read_clock<sm_clock>},
+          {"nvmlDeviceGetClockInfo(NVML_CLOCK_MEM)", {{"gpu_mem_clock", "MHz", gauge, 1}}, read_clock<memory_clock>},
+          {"nvmlDeviceGetEncoderUtilization", {{"gpu_encoder", "%", gauge, 1}}, read_codec<&NvmlLibrary::get_encoder>},
+          {"nvmlDeviceGetDecoderUtilization", {{"gpu_decoder", "%", gauge, 1}}, read_codec<&NvmlLibrary::get_decoder>},
+          // One bit for each reason that limits the clocks: 0x1 idle, 0x4 power cap, 0x8 hardware slowdown, 0x20
+          // software thermal, 0x40 hardware thermal, 0x80 power brake.
+          {gpu.nvml->clock_reasons_name,
+           {{"gpu_throttle", "", gauge, 1}},
+           read_number<&NvmlLibrary::get_clock_reasons>},
           {"nvmlDeviceGetComputeRunningProcesses_v3", {{"gpu_process_mem", "B"}}, read_process_memory}};
       if (gpu.has_instant_power) {
         calls.push_back({"nvmlDeviceGetFieldValues(NVML_FI_DEV_POWER_AVERAGE)",
                          {{"gpu_power_average", "W", gauge, 0.001, average_window_ns}},
-                         read_average_power});
+                         read_power_field<NvmlFieldValue::power_average>});
       }
       add_health_calls(tier, calls);
       add_activity_calls(tier, calls);

@@ -17,6 +17,21 @@ template <typename... Parameters, typename... Arguments>
   return function == nullptr ? NvmlReturn::not_supported : function(arguments...);
 }
 
+/// Reads a number of a GPU, in units of which `per_unit` are one of the metric's. More than `most` is garbage.
+template <typename Number>
+[[nodiscard]] NvmlReturn number_from(NvmlReturn (*function)(NvmlDevice, Number*), NvmlDevice device, double per_unit,
+                                     std::uint64_t most, double& value) {
+  Number number = 0;
+  const NvmlReturn result = call(function, device, &number);
+  value = number <= most ? static_cast<double>(number) / per_unit : missing;
+  return result;
+}
+/// The same as a row's function, by a function of the library.
+template <auto function, unsigned per_unit = 1, std::uint64_t most = ~std::uint64_t{0}>
+[[nodiscard]] NvmlReturn read_number(NvmlGpu& gpu, NvmlValues& values) {
+  return number_from((*gpu.nvml).*function, gpu.device, per_unit, most, values.values[0]);
+}
+
 /// Reads one field of a GPU. `scope` is a link, or all_links for their sum. Returns not_supported if the driver is
 /// older than the field.
 [[nodiscard]] NvmlReturn read_field(const NvmlGpu& gpu, unsigned id, unsigned scope, double& value);

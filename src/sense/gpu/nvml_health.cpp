@@ -1,5 +1,4 @@
 // The calls for an NVIDIA GPU that tell how it fares: fan, memory temperature, power limit, P-state, errors.
-#include <algorithm>
 #include <utility>
 
 #include "sense/gpu/nvml_extra_calls.hpp"
@@ -18,28 +17,8 @@ NvmlReturn read_memory_temperature(NvmlGpu& gpu, NvmlValues& values) {
   return result == NvmlReturn::success && values.values[0] == 0 ? NvmlReturn::not_supported : result;
 }
 
-NvmlReturn read_fan(NvmlGpu& gpu, NvmlValues& values) {
-  unsigned percent = 0;
-  const NvmlReturn result = call(gpu.nvml->get_fan_speed, gpu.device, &percent);
-  constexpr unsigned most = 1000;  // of the greatest intended speed, which fans may exceed
-  values.values[0] = percent <= most ? percent : missing;
-  return result;
-}
-
-NvmlReturn read_power_limit(NvmlGpu& gpu, NvmlValues& values) {
-  unsigned milliwatts = 0;
-  const NvmlReturn result = call(gpu.nvml->get_power_limit, gpu.device, &milliwatts);
-  values.values[0] = milliwatts / 1000.0;
-  return result;
-}
-
-NvmlReturn read_performance_state(NvmlGpu& gpu, NvmlValues& values) {
-  unsigned state = 0;
-  const NvmlReturn result = call(gpu.nvml->get_performance_state, gpu.device, &state);
-  constexpr unsigned slowest = 15;
-  values.values[0] = state <= slowest ? state : missing;
-  return result;
-}
+constexpr std::uint64_t most_fan_percent = 1000;  // of the greatest intended speed, which fans may exceed
+constexpr std::uint64_t slowest_state = 15;
 
 /// Errors of all memories since the driver was loaded.
 NvmlReturn read_memory_errors(NvmlGpu& gpu, NvmlValues& values) {
@@ -114,12 +93,18 @@ void add_health_calls(Tier tier, std::vector<NvmlCall>& calls) {
     calls.push_back({"nvmlDeviceGetFieldValues(NVML_FI_DEV_MEMORY_TEMP)",
                      {{"gpu_mem_temp", "C", gauge, 1}},
                      read_memory_temperature});
-    calls.push_back({"nvmlDeviceGetPerformanceState", {{"gpu_pstate", "", gauge, 1}}, read_performance_state});
+    calls.push_back({"nvmlDeviceGetPerformanceState",
+                     {{"gpu_pstate", "", gauge, 1}},
+                     read_number<&NvmlLibrary::get_performance_state, 1, slowest_state>});
     calls.push_back(
         {"nvmlEventSetWait_v2", {{"gpu_xid_errors", "", counter, 1}, {"gpu_xid", "", gauge, 1}}, read_critical_errors});
   } else if (tier == Tier::slow) {
-    calls.push_back({"nvmlDeviceGetFanSpeed", {{"gpu_fan", "%", gauge, 1}}, read_fan});
-    calls.push_back({"nvmlDeviceGetEnforcedPowerLimit", {{"gpu_power_limit", "W", gauge, 0.001}}, read_power_limit});
+    calls.push_back({"nvmlDeviceGetFanSpeed",
+                     {{"gpu_fan", "%", gauge, 1}},
+                     read_number<&NvmlLibrary::get_fan_speed, 1, most_fan_percent>});
+    calls.push_back({"nvmlDeviceGetEnforcedPowerLimit",
+                     {{"gpu_power_limit", "W", gauge, 0.001}},
+                     read_number<&NvmlLibrary::get_power_limit, 1000>});
     calls.push_back({"nvmlDeviceGetTotalEccErrors",
                      {{"gpu_ecc_corrected", "", counter, 1}, {"gpu_ecc_uncorrected", "", counter, 1}},
                      read_memory_errors});

@@ -25,12 +25,6 @@ OpenLibraries& open_libraries() {
   return *libraries;
 }
 
-template <typename Function>
-bool find(void* handle, const char* name, Function*& function) {
-  function = reinterpret_cast<Function*>(::dlsym(handle, name));
-  return function != nullptr;
-}
-
 }  // namespace
 
 void NvmlLibrary::Unload::operator()(void* handle) const {
@@ -50,8 +44,7 @@ std::shared_ptr<const NvmlLibrary> NvmlLibrary::open(const std::string& path, st
   if (std::shared_ptr<const NvmlLibrary> library = known.lock()) {
     return library;
   }
-  const std::shared_ptr<NvmlLibrary> library(new NvmlLibrary);
-  library->handle_.reset(::dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL));
+  const std::shared_ptr<NvmlLibrary> library(new NvmlLibrary(::dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL)));
   if (library->handle_ == nullptr) {
     const bool is_there = path.find('/') != std::string::npos && ::access(path.c_str(), F_OK) == 0;
     const char* const reason = ::dlerror();
@@ -59,7 +52,8 @@ std::shared_ptr<const NvmlLibrary> NvmlLibrary::open(const std::string& path, st
     advice = "NVIDIA GPUs need NVIDIA's driver; a container has to be given it (docker run --gpus all)";
     return nullptr;
   }
-  if (!library->find_functions()) {
+  if (library->initialise_ == nullptr || library->shut_down_ == nullptr || library->get_count == nullptr ||
+      library->get_handle == nullptr) {
     why = path + " lacks functions that every version has";
     return nullptr;
   }
@@ -101,53 +95,6 @@ bool NvmlLibrary::is_of_this_process() const {
 std::string NvmlLibrary::describe(NvmlReturn error) const {
   const char* const text = error_string_ == nullptr ? nullptr : error_string_(error);
   return text != nullptr ? text : "error " + std::to_string(static_cast<int>(error));
-}
-
-bool NvmlLibrary::find_functions() {
-  void* const handle = handle_.get();
-  find(handle, "nvmlErrorString", error_string_);
-  find(handle, "nvmlSystemGetDriverVersion", get_driver_version);
-  find(handle, "nvmlDeviceGetName", get_name);
-  find(handle, "nvmlDeviceGetUUID", get_uuid);
-  find(handle, "nvmlDeviceGetArchitecture", get_architecture);
-  find(handle, "nvmlDeviceGetUtilizationRates", get_utilization);
-  find(handle, "nvmlDeviceGetMemoryInfo", get_memory);
-  find(handle, "nvmlDeviceGetMemoryInfo_v2", get_memory_v2);
-  find(handle, "nvmlDeviceGetComputeRunningProcesses_v3", get_compute_processes);
-  find(handle, "nvmlDeviceGetGraphicsRunningProcesses_v3", get_graphics_processes);
-  find(handle, "nvmlDeviceGetPowerUsage", get_power);
-  find(handle, "nvmlDeviceGetEnforcedPowerLimit", get_power_limit);
-  find(handle, "nvmlDeviceGetFieldValues", get_fields);
-  find(handle, "nvmlDeviceGetTotalEnergyConsumption", get_energy);
-  find(handle, "nvmlDeviceGetTemperature", get_temperature);
-  find(handle, "nvmlDeviceGetClockInfo", get_clock);
-  find(handle, "nvmlDeviceGetPcieThroughput", get_pcie_throughput);
-  find(handle, "nvmlDeviceGetEncoderUtilization", get_encoder);
-  find(handle, "nvmlDeviceGetDecoderUtilization", get_decoder);
-  find(handle, "nvmlDeviceGetFanSpeed", get_fan_speed);
-  find(handle, "nvmlDeviceGetPerformanceState", get_performance_state);
-  find(handle, "nvmlDeviceGetTotalEccErrors", get_memory_errors);
-  find(handle, "nvmlEventSetCreate", create_events);
-  find(handle, "nvmlDeviceRegisterEvents", register_events);
-  find(handle, "nvmlEventSetWait_v2", wait_for_event);
-  find(handle, "nvmlEventSetFree", free_events);
-  find(handle, "nvmlDeviceGetProcessUtilization", get_process_utilization);
-  find(handle, "nvmlDeviceGetMigMode", get_mig_mode);
-  find(handle, "nvmlDeviceGetMaxMigDeviceCount", get_instance_limit);
-  find(handle, "nvmlDeviceGetMigDeviceHandleByIndex", get_instance);
-  find(handle, "nvmlDeviceGetGpuInstanceId", get_instance_id);
-  find(handle, "nvmlGpmQueryDeviceSupport", query_gpm);
-  find(handle, "nvmlGpmSampleAlloc", allocate_gpm_sample);
-  find(handle, "nvmlGpmSampleFree", free_gpm_sample);
-  find(handle, "nvmlGpmSampleGet", get_gpm_sample);
-  find(handle, "nvmlGpmMigSampleGet", get_mig_gpm_sample);
-  find(handle, "nvmlGpmMetricsGet", get_gpm_metrics);
-  if (!find(handle, clock_reasons_name, get_clock_reasons)) {
-    clock_reasons_name = "nvmlDeviceGetCurrentClocksThrottleReasons";
-    find(handle, clock_reasons_name, get_clock_reasons);
-  }
-  return find(handle, "nvmlInit_v2", initialise_) && find(handle, "nvmlShutdown", shut_down_) &&
-         find(handle, "nvmlDeviceGetCount_v2", get_count) && find(handle, "nvmlDeviceGetHandleByIndex_v2", get_handle);
 }
 
 }  // namespace kymo::sense

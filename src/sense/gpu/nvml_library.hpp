@@ -6,6 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "sense/common/library.hpp"
+
 namespace kymo::sense {
 
 // Types of the library's interface, laid out as in its documentation.
@@ -17,7 +19,6 @@ enum class NvmlReturn : int {
   success = 0,
   invalid_argument = 2,
   not_supported = 3,
-  no_permission = 4,
   not_found = 6,
   insufficient_size = 7,
   driver_not_loaded = 9,
@@ -134,6 +135,16 @@ static_assert(sizeof(NvmlFieldValue) == 40);
 
 /// The library, initialised once for all holders and shut down with the last one. Calls may come from any thread.
 class NvmlLibrary {
+ private:
+  struct Unload {
+    void operator()(void* handle) const;
+  };
+
+  explicit NvmlLibrary(void* handle) : handle_(handle) {}
+  [[nodiscard]] LibraryFunction find(const char* name) const { return {handle_.get(), name}; }
+
+  std::unique_ptr<void, Unload> handle_;  // before the functions that are found in it
+
  public:
   /// Loads and initialises a library, or returns the loaded one. On failure returns nothing and sets the reason in
   /// `why` and a remedy in `advice`. The first call takes as long as the driver needs to wake GPUs: up to seconds.
@@ -148,62 +159,59 @@ class NvmlLibrary {
   [[nodiscard]] std::string describe(NvmlReturn error) const;
 
   // Always present.
-  NvmlReturn (*get_count)(unsigned*) = nullptr;
-  NvmlReturn (*get_handle)(unsigned, NvmlDevice*) = nullptr;
+  NvmlReturn (*get_count)(unsigned*) = find("nvmlDeviceGetCount_v2");
+  NvmlReturn (*get_handle)(unsigned, NvmlDevice*) = find("nvmlDeviceGetHandleByIndex_v2");
 
   // Null if the library lacks the function.
-  NvmlReturn (*get_driver_version)(char*, unsigned) = nullptr;
-  NvmlReturn (*get_name)(NvmlDevice, char*, unsigned) = nullptr;
-  NvmlReturn (*get_uuid)(NvmlDevice, char*, unsigned) = nullptr;
-  NvmlReturn (*get_architecture)(NvmlDevice, unsigned*) = nullptr;
-  NvmlReturn (*get_utilization)(NvmlDevice, NvmlUtilization*) = nullptr;
-  NvmlReturn (*get_memory)(NvmlDevice, NvmlMemory*) = nullptr;
-  NvmlReturn (*get_memory_v2)(NvmlDevice, NvmlMemoryV2*) = nullptr;
-  NvmlReturn (*get_compute_processes)(NvmlDevice, unsigned*, NvmlProcess*) = nullptr;
-  NvmlReturn (*get_graphics_processes)(NvmlDevice, unsigned*, NvmlProcess*) = nullptr;
-  NvmlReturn (*get_power)(NvmlDevice, unsigned*) = nullptr;
-  NvmlReturn (*get_power_limit)(NvmlDevice, unsigned*) = nullptr;
-  NvmlReturn (*get_fields)(NvmlDevice, int, NvmlFieldValue*) = nullptr;
-  NvmlReturn (*get_energy)(NvmlDevice, unsigned long long*) = nullptr;
-  NvmlReturn (*get_temperature)(NvmlDevice, unsigned, unsigned*) = nullptr;
-  NvmlReturn (*get_clock)(NvmlDevice, unsigned, unsigned*) = nullptr;
-  NvmlReturn (*get_pcie_throughput)(NvmlDevice, unsigned, unsigned*) = nullptr;
-  NvmlReturn (*get_encoder)(NvmlDevice, unsigned*, unsigned*) = nullptr;
-  NvmlReturn (*get_decoder)(NvmlDevice, unsigned*, unsigned*) = nullptr;
-  NvmlReturn (*get_fan_speed)(NvmlDevice, unsigned*) = nullptr;
-  NvmlReturn (*get_performance_state)(NvmlDevice, unsigned*) = nullptr;
-  NvmlReturn (*get_memory_errors)(NvmlDevice, unsigned, unsigned, unsigned long long*) = nullptr;
-  NvmlReturn (*create_events)(NvmlEventSet*) = nullptr;
-  NvmlReturn (*register_events)(NvmlDevice, unsigned long long, NvmlEventSet) = nullptr;
-  NvmlReturn (*wait_for_event)(NvmlEventSet, NvmlEvent*, unsigned) = nullptr;
-  NvmlReturn (*free_events)(NvmlEventSet) = nullptr;
-  NvmlReturn (*get_process_utilization)(NvmlDevice, NvmlProcessShare*, unsigned*, unsigned long long) = nullptr;
-  NvmlReturn (*get_mig_mode)(NvmlDevice, unsigned*, unsigned*) = nullptr;
-  NvmlReturn (*get_instance_limit)(NvmlDevice, unsigned*) = nullptr;
-  NvmlReturn (*get_instance)(NvmlDevice, unsigned, NvmlDevice*) = nullptr;
-  NvmlReturn (*get_instance_id)(NvmlDevice, unsigned*) = nullptr;
-  NvmlReturn (*query_gpm)(NvmlDevice, NvmlGpmSupport*) = nullptr;
-  NvmlReturn (*allocate_gpm_sample)(NvmlGpmSample*) = nullptr;
-  NvmlReturn (*free_gpm_sample)(NvmlGpmSample) = nullptr;
-  NvmlReturn (*get_gpm_sample)(NvmlDevice, NvmlGpmSample) = nullptr;
-  NvmlReturn (*get_mig_gpm_sample)(NvmlDevice, unsigned, NvmlGpmSample) = nullptr;
-  NvmlReturn (*get_gpm_metrics)(NvmlGpmMetrics*) = nullptr;
-  NvmlReturn (*get_clock_reasons)(NvmlDevice, unsigned long long*) = nullptr;
-  const char* clock_reasons_name = "nvmlDeviceGetCurrentClocksEventReasons";  // renamed in 2023; the old one works
+  NvmlReturn (*get_driver_version)(char*, unsigned) = find("nvmlSystemGetDriverVersion");
+  NvmlReturn (*get_name)(NvmlDevice, char*, unsigned) = find("nvmlDeviceGetName");
+  NvmlReturn (*get_uuid)(NvmlDevice, char*, unsigned) = find("nvmlDeviceGetUUID");
+  NvmlReturn (*get_architecture)(NvmlDevice, unsigned*) = find("nvmlDeviceGetArchitecture");
+  NvmlReturn (*get_utilization)(NvmlDevice, NvmlUtilization*) = find("nvmlDeviceGetUtilizationRates");
+  NvmlReturn (*get_memory)(NvmlDevice, NvmlMemory*) = find("nvmlDeviceGetMemoryInfo");
+  NvmlReturn (*get_memory_v2)(NvmlDevice, NvmlMemoryV2*) = find("nvmlDeviceGetMemoryInfo_v2");
+  NvmlReturn (*get_compute_processes)(NvmlDevice, unsigned*,
+                                      NvmlProcess*) = find("nvmlDeviceGetComputeRunningProcesses_v3");
+  NvmlReturn (*get_graphics_processes)(NvmlDevice, unsigned*,
+                                       NvmlProcess*) = find("nvmlDeviceGetGraphicsRunningProcesses_v3");
+  NvmlReturn (*get_power)(NvmlDevice, unsigned*) = find("nvmlDeviceGetPowerUsage");
+  NvmlReturn (*get_power_limit)(NvmlDevice, unsigned*) = find("nvmlDeviceGetEnforcedPowerLimit");
+  NvmlReturn (*get_fields)(NvmlDevice, int, NvmlFieldValue*) = find("nvmlDeviceGetFieldValues");
+  NvmlReturn (*get_energy)(NvmlDevice, unsigned long long*) = find("nvmlDeviceGetTotalEnergyConsumption");
+  NvmlReturn (*get_temperature)(NvmlDevice, unsigned, unsigned*) = find("nvmlDeviceGetTemperature");
+  NvmlReturn (*get_clock)(NvmlDevice, unsigned, unsigned*) = find("nvmlDeviceGetClockInfo");
+  NvmlReturn (*get_pcie_throughput)(NvmlDevice, unsigned, unsigned*) = find("nvmlDeviceGetPcieThroughput");
+  NvmlReturn (*get_encoder)(NvmlDevice, unsigned*, unsigned*) = find("nvmlDeviceGetEncoderUtilization");
+  NvmlReturn (*get_decoder)(NvmlDevice, unsigned*, unsigned*) = find("nvmlDeviceGetDecoderUtilization");
+  NvmlReturn (*get_fan_speed)(NvmlDevice, unsigned*) = find("nvmlDeviceGetFanSpeed");
+  NvmlReturn (*get_performance_state)(NvmlDevice, unsigned*) = find("nvmlDeviceGetPerformanceState");
+  NvmlReturn (*get_memory_errors)(NvmlDevice, unsigned, unsigned,
+                                  unsigned long long*) = find("nvmlDeviceGetTotalEccErrors");
+  NvmlReturn (*create_events)(NvmlEventSet*) = find("nvmlEventSetCreate");
+  NvmlReturn (*register_events)(NvmlDevice, unsigned long long, NvmlEventSet) = find("nvmlDeviceRegisterEvents");
+  NvmlReturn (*wait_for_event)(NvmlEventSet, NvmlEvent*, unsigned) = find("nvmlEventSetWait_v2");
+  NvmlReturn (*free_events)(NvmlEventSet) = find("nvmlEventSetFree");
+  NvmlReturn (*get_process_utilization)(NvmlDevice, NvmlProcessShare*, unsigned*,
+                                        unsigned long long) = find("nvmlDeviceGetProcessUtilization");
+  NvmlReturn (*get_mig_mode)(NvmlDevice, unsigned*, unsigned*) = find("nvmlDeviceGetMigMode");
+  NvmlReturn (*get_instance_limit)(NvmlDevice, unsigned*) = find("nvmlDeviceGetMaxMigDeviceCount");
+  NvmlReturn (*get_instance)(NvmlDevice, unsigned, NvmlDevice*) = find("nvmlDeviceGetMigDeviceHandleByIndex");
+  NvmlReturn (*get_instance_id)(NvmlDevice, unsigned*) = find("nvmlDeviceGetGpuInstanceId");
+  NvmlReturn (*query_gpm)(NvmlDevice, NvmlGpmSupport*) = find("nvmlGpmQueryDeviceSupport");
+  NvmlReturn (*allocate_gpm_sample)(NvmlGpmSample*) = find("nvmlGpmSampleAlloc");
+  NvmlReturn (*free_gpm_sample)(NvmlGpmSample) = find("nvmlGpmSampleFree");
+  NvmlReturn (*get_gpm_sample)(NvmlDevice, NvmlGpmSample) = find("nvmlGpmSampleGet");
+  NvmlReturn (*get_mig_gpm_sample)(NvmlDevice, unsigned, NvmlGpmSample) = find("nvmlGpmMigSampleGet");
+  NvmlReturn (*get_gpm_metrics)(NvmlGpmMetrics*) = find("nvmlGpmMetricsGet");
+  const char* clock_reasons_name = find("nvmlDeviceGetCurrentClocksEventReasons").is_there()
+                                       ? "nvmlDeviceGetCurrentClocksEventReasons"
+                                       : "nvmlDeviceGetCurrentClocksThrottleReasons";  // until 2023
+  NvmlReturn (*get_clock_reasons)(NvmlDevice, unsigned long long*) = find(clock_reasons_name);
 
  private:
-  struct Unload {
-    void operator()(void* handle) const;
-  };
-
-  NvmlLibrary() = default;
-  /// False if a required function is missing.
-  bool find_functions();
-
-  std::unique_ptr<void, Unload> handle_;
-  const char* (*error_string_)(NvmlReturn) = nullptr;
-  NvmlReturn (*initialise_)() = nullptr;
-  NvmlReturn (*shut_down_)() = nullptr;
+  const char* (*error_string_)(NvmlReturn) = find("nvmlErrorString");
+  NvmlReturn (*initialise_)() = find("nvmlInit_v2");
+  NvmlReturn (*shut_down_)() = find("nvmlShutdown");
   pid_t process_ = 0;  // that initialised it; 0: none
 };
 

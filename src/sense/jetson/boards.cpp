@@ -1,12 +1,10 @@
 #include "sense/jetson/boards.hpp"
 
-#include <unistd.h>
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <initializer_list>
-#include <memory>
-#include <optional>
+#include <map>
 #include <stdexcept>
 
 #include "base/system/file.hpp"
@@ -58,7 +56,7 @@ constexpr std::array<std::string_view, 5> tx2_zones{"bcpu", "mcpu", "gpu", "pll"
 constexpr std::array<std::string_view, 4> nano_zones{"cpu", "mem", "gpu", "pllx"};
 constexpr std::array<std::string_view, 5> thor_zones{"cpu", "gpu", "soc012", "soc345", "tj"};
 
-// As JetPack 6 numbers them.
+// As JetPack 5 and 6 number them.
 constexpr std::string_view first_chip = "/1-0040/hwmon/hwmon3";
 constexpr std::string_view second_chip = "/1-0041/hwmon/hwmon4";
 constexpr std::array<BoardRail, 4> agx_orin_rails{{{"VDD_GPU_SOC", first_chip, '1'},
@@ -69,14 +67,12 @@ constexpr std::array<BoardRail, 3> orin_nx_rails{
     {{"VDD_IN", first_chip, '1'}, {"VDD_CPU_GPU_CV", first_chip, '2'}, {"VDD_SOC", first_chip, '3'}}};
 
 // As JetPack 5 and, for TX2 and Nano, JetPack 4 has them.
-constexpr std::string_view xavier_first_chip = "/1-0040/hwmon/hwmon3";
-constexpr std::string_view xavier_second_chip = "/1-0041/hwmon/hwmon4";
-constexpr std::array<BoardRail, 6> agx_xavier_rails{{{"GPU", xavier_first_chip, '1'},
-                                                     {"CPU", xavier_first_chip, '2'},
-                                                     {"SOC", xavier_first_chip, '3'},
-                                                     {"CV", xavier_second_chip, '1'},
-                                                     {"VDDRQ", xavier_second_chip, '2'},
-                                                     {"SYS5V", xavier_second_chip, '3'}}};
+constexpr std::array<BoardRail, 6> agx_xavier_rails{{{"GPU", first_chip, '1'},
+                                                     {"CPU", first_chip, '2'},
+                                                     {"SOC", first_chip, '3'},
+                                                     {"CV", second_chip, '1'},
+                                                     {"VDDRQ", second_chip, '2'},
+                                                     {"SYS5V", second_chip, '3'}}};
 constexpr std::string_view xavier_nx_chip = "/7-0040/hwmon/hwmon3";
 constexpr std::array<BoardRail, 3> xavier_nx_rails{
     {{"VDD_IN", xavier_nx_chip, '1'}, {"VDD_CPU_GPU_CV", xavier_nx_chip, '2'}, {"VDD_SOC", xavier_nx_chip, '3'}}};
@@ -133,11 +129,6 @@ bool contains(Texts texts, std::string_view text) {
   return std::find(texts.begin(), texts.end(), text) != texts.end();
 }
 
-std::string text_of(const std::string& path) {
-  const std::string text = base::read_small_file(path);
-  return std::string(trimmed(text));
-}
-
 /// A register that returns a number, or will once its chip is awake.
 bool is_readable_number(const std::string& path) {
   SourceFile file(path, 64);
@@ -173,7 +164,7 @@ void add_rail(const std::string& label, const std::string& directory, const std:
 std::string label_of(const std::string& directory, std::initializer_list<std::string> files) {
   std::string label;
   for (const std::string& file : files) {
-    label = label.empty() ? text_of(directory + "/" + file) : label;
+    label = label.empty() ? read_trimmed(directory + "/" + file) : label;
   }
   return label;
 }
@@ -238,42 +229,38 @@ std::vector<PowerRail> find_rails(const std::string& root, bool is_jetson) {
   return rails;
 }
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](char character) {
-    return character >= 'A' && character <= 'Z' ? static_cast<char>(character - 'A' + 'a') : character;
-  });
-  return text;
-}
-
 /// The table's name for a zone: "cpu" for "cpu-thermal", and for "CPU-therm" in older kernels.
 std::string part_of(std::string_view type) {
   for (const std::string_view end : {std::string_view("-thermal"), std::string_view("-therm")}) {
-    if (type.size() > end.size() && type.substr(type.size() - end.size()) == end) {
+    if (type.size() > end.size() && type.ends_with(end)) {
       type.remove_suffix(end.size());
       break;
     }
   }
-  return lower(std::string(type));
+  std::string part(type);
+  std::transform(part.begin(), part.end(), part.begin(), [](char character) {
+    return character >= 'A' && character <= 'Z' ? static_cast<char>(character - 'A' + 'a') : character;
+  });
+  return part;
 }
 
 /// All zones by type, those named in the board's entry first.
 std::vector<ThermalZone> find_zones(const std::string& root, Texts order) {
   const std::string directory = root + std::string(zones_directory);
   std::vector<ThermalZone> zones;
-  std::vector<std::string> types;
+  std::map<std::string, unsigned> by_type;
   for (const std::string& entry : list_directory(directory)) {
     if (entry.rfind("thermal_zone", 0) != 0) {
       continue;
     }
     const std::string zone = directory + "/" + entry;
-    const std::string name = text_of(zone + "/type");
+    const std::string name = read_trimmed(zone + "/type");
     if (name.empty()) {
       continue;
     }
     // Distinguishes zones of one type like the thermal sensor.
-    const auto same = std::count(types.begin(), types.end(), name);
-    types.push_back(name);
-    zones.push_back({same == 0 ? name : name + "#" + std::to_string(same + 1), zone + "/temp"});
+    const unsigned before = by_type[name]++;
+    zones.push_back({before == 0 ? name : name + "#" + std::to_string(before + 1), zone + "/temp"});
   }
   const auto rank = [order](const ThermalZone& zone) {
     return std::find(order.begin(), order.end(), part_of(zone.name)) - order.begin();
@@ -363,10 +350,9 @@ BoardConfig make_config(const BoardEntry& entry, const std::string& root) {
 bool is_compatible(std::string_view compatible, std::string_view part) {
   const std::string_view maker = part.substr(0, part.find(',') + 1);
   const std::string_view number = part.substr(maker.size());
-  while (!compatible.empty()) {
-    const std::string_view text = compatible.substr(0, compatible.find('\0'));
-    compatible.remove_prefix(std::min(compatible.size(), text.size() + 1));
-    if (text.rfind(maker, 0) == 0 && text.find(number) != std::string_view::npos) {
+  for (TextCursor rest(compatible); !rest.at_end();) {
+    const std::string_view text = rest.until('\0');
+    if (text.starts_with(maker) && text.find(number) != std::string_view::npos) {
       return true;
     }
   }
@@ -428,15 +414,14 @@ std::string describe_release(const std::string& root) {
   return revision.empty() ? std::string() : std::to_string(*major) + "." + std::string(revision);
 }
 
+std::optional<std::uint64_t> power_mode_in(std::string_view status) {
+  constexpr std::string_view key = "pmode:";
+  const std::size_t at = status.find(key);
+  return at != std::string_view::npos ? TextCursor(status.substr(at + key.size())).number() : std::nullopt;
+}
+
 std::string describe_power_mode(const std::string& root) {
-  const std::string text = base::read_small_file(root + "/var/lib/nvpmodel/status");
-  const std::size_t at = text.find("pmode:");
-  if (at == std::string::npos) {
-    return {};
-  }
-  TextCursor status(std::string_view(text).substr(at));
-  status.skip("pmode:");
-  const auto mode = status.number();
+  const auto mode = power_mode_in(base::read_small_file(root + "/var/lib/nvpmodel/status"));
   if (!mode) {
     return {};
   }

@@ -1,10 +1,11 @@
 // The table of boards, and facts about boards that users of include/kymo/board.hpp do not need.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <kymo/board.hpp>
 
@@ -43,6 +44,9 @@ struct BoardEntry {
 
 /// NVIDIA's release of the board's software (L4T), "36.3.0"; empty if there is none. For a capture's header.
 [[nodiscard]] std::string describe_release(const std::string& root);
+
+/// The number of the power mode in nvpmodel's status, "pmode:0002 fmode:quiet".
+[[nodiscard]] std::optional<std::uint64_t> power_mode_in(std::string_view status);
 
 /// The power mode set by nvpmodel, "2 (15W)"; the name only if the configuration has it; empty if there is no mode. For
 /// a capture's header.

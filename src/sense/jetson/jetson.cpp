@@ -1,10 +1,9 @@
-// Jetson boards: GPU load, memory controller load, power rails, fan, power mode, clocks and alarms. Sensors "gpu_load",
-// "emc", "ina3221" and "jetson".
+// Jetson boards: GPU load, memory controller load, power rails, fan, power mode, clocks and alarms, and the thermal
+// zones of a board configuration. Sensors "gpu_load", "emc", "ina3221", "jetson" and "thermal".
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -64,30 +63,16 @@ std::string advice_for(int error) {
   return error == EACCES || error == EPERM ? "sudo kymo setup-jetson" : "";
 }
 
-MetricDeclaration with_label(MetricDeclaration declaration, std::string_view key, std::string_view value) {
-  declaration.labels.emplace_back(key, value);
-  return declaration;
-}
-
 /// gpu_util from the GPU's load file, in tenths of a percent.
 class GpuLoadSensor final : public Sensor {
  public:
   explicit GpuLoadSensor(const Board& board)
       : Sensor("gpu_load", Tier::fast), file_(board.config.gpu_load_path, number_bytes) {
-    if (board.config.gpu_load_path.empty()) {
-      reason_ = board.why_without("GPU load");
-      set_unavailable(reason_);
-      return;
-    }
-    add_metric(with_label(describe("gpu_util", "%", board.source(file_.path()), MetricKind::gauge, 0.1), "gpu", "0"));
+    add_metric(describe("gpu_util", "%", board.source(file_.path()), MetricKind::gauge, 0.1, {{"gpu", "0"}}));
   }
 
  protected:
   void read_source(std::int64_t now_ns) override {
-    if (!reason_.empty()) {
-      set_unavailable(reason_);
-      return;
-    }
     const double load = file_.read_number();
     if (load >= 0 && load <= 1000) {
       clear_trouble();
@@ -102,7 +87,6 @@ class GpuLoadSensor final : public Sensor {
 
  private:
   SourceFile file_;
-  std::string reason_;
 };
 
 /// emc_util: the share of cycles in which the memory controller was busy, over its own last sampling period.
@@ -114,11 +98,6 @@ class EmcSensor final : public Sensor {
         clock_(board.config.emc_clk_rate_path, number_bytes),
         period_(period_path(board.config.emc_actmon_path), number_bytes),
         source_(board.source(busy_.path())) {
-    if (busy_.path().empty()) {
-      reason_ = board.why_without("memory controller load");
-      set_unavailable(reason_);
-      return;
-    }
     // debugfs cannot seek.
     busy_.reopen_each_time();
     clock_.reopen_each_time();
@@ -128,10 +107,6 @@ class EmcSensor final : public Sensor {
 
  protected:
   void read_source(std::int64_t now_ns) override {
-    if (!reason_.empty()) {
-      set_unavailable(reason_);
-      return;
-    }
     constexpr std::int64_t period_renewal_ns = 1'000'000'000;
     if (now_ns >= next_period_ns_ || !(period_us_ > 0)) {
       next_period_ns_ = now_ns + period_renewal_ns;
@@ -187,7 +162,6 @@ class EmcSensor final : public Sensor {
   SourceFile clock_;
   SourceFile period_;
   std::string source_;
-  std::string reason_;
   double period_us_ = 0;
   std::int64_t next_period_ns_ = 0;
 };
@@ -198,12 +172,6 @@ class RailSensor final : public Sensor {
   explicit RailSensor(const Board& board) : Sensor("ina3221", Tier::medium) {
     for (const PowerRail& rail : board.config.power_rails) {
       add_rail(board, rail);
-    }
-    if (rails_.empty()) {
-      reason_ = board.trouble.empty()
-                    ? "no INA3221 with a labelled channel below " + board.root + "/sys/bus/i2c/drivers/ina3221"
-                    : board.trouble;
-      set_unavailable(reason_);
     }
   }
 
@@ -222,17 +190,15 @@ class RailSensor final : public Sensor {
         ++failures;
       }
     }
-    if (rails_.empty()) {
-      set_unavailable(reason_);
-    } else if (failed == nullptr) {
+    if (failed == nullptr) {
       clear_trouble();
+      return;
+    }
+    const SourceFile& file = failed->voltage.error() != 0 ? failed->voltage : failed->current;
+    if (failures == rails_.size()) {
+      set_unavailable(file.describe_error());
     } else {
-      const SourceFile& file = failed->voltage.error() != 0 ? failed->voltage : failed->current;
-      if (failures == rails_.size()) {
-        set_unavailable(file.describe_error());
-      } else {
-        set_trouble(file.describe_error());
-      }
+      set_trouble(file.describe_error());
     }
   }
 
@@ -274,25 +240,19 @@ class RailSensor final : public Sensor {
   }
 
   std::vector<Rail> rails_;
-  std::string reason_;
 };
 
 /// Fan, power mode and clocks of the board, which seldom change.
 class BoardSensor final : public Sensor {
  public:
   explicit BoardSensor(const Board& board) : Sensor("jetson", Tier::slow) {
-    if (!board.trouble.empty()) {
-      reason_ = board.trouble;
-      set_unavailable(reason_);
-      return;
-    }
     // A custom board has the files that all boards have.
     const std::span<const BoardEntry> known = board_table();
     const auto is_this = [&](const BoardEntry& entry) { return entry.name == board.config.board_name; };
     const bool is_known = std::any_of(known.begin(), known.end(), is_this);
     const BoardEntry& entry = board_entry(is_known ? board.config.board_name : "generic");
     add_number(board, first_existing(board.root, entry.gpu_clock_paths), 1e6,
-               with_label(describe("gpu_clock", "MHz", {}), "gpu", "0"));
+               describe("gpu_clock", "MHz", {}, MetricKind::gauge, 0, {{"gpu", "0"}}));
     add_number(board, board.config.emc_clk_rate_path, 1e6, describe("emc_clock", "MHz", {}));
     add_engines(board);
     add_fans(board);
@@ -305,10 +265,6 @@ class BoardSensor final : public Sensor {
 
  protected:
   void read_source(std::int64_t now_ns) override {
-    if (!reason_.empty()) {
-      set_unavailable(reason_);
-      return;
-    }
     std::string trouble;
     std::string advice;
     for (Number& number : numbers_) {
@@ -328,11 +284,7 @@ class BoardSensor final : public Sensor {
     if (mode_) {
       set(mode_metric_, read_mode());
     }
-    if (trouble.empty()) {
-      clear_trouble();
-    } else {
-      set_trouble(std::move(trouble), std::move(advice));
-    }
+    set_trouble(std::move(trouble), std::move(advice));
   }
 
  private:
@@ -384,7 +336,9 @@ class BoardSensor final : public Sensor {
       if (engine.name == last_found) {
         continue;
       }
-      const auto declare = [&] { return with_label(describe("engine_clock", "MHz", {}), "engine", engine.name); };
+      const auto declare = [&] {
+        return describe("engine_clock", "MHz", {}, MetricKind::gauge, 0, {{"engine", std::string(engine.name)}});
+      };
       const std::string clock = board.root + "/sys/kernel/debug/clk/" + std::string(engine.clock);
       // Devices are called "154c0000.nvenc".
       const auto device = std::find_if(listed.begin(), listed.end(), [&](const std::string& name) {
@@ -406,14 +360,14 @@ class BoardSensor final : public Sensor {
     const std::string directory = board.root + "/sys/class/hwmon";
     for (const std::string& name : list_directory(directory)) {
       const std::string hwmon = directory + "/" + name;
-      if (trimmed(base::read_small_file(hwmon + "/name")) != "soctherm_oc") {
+      if (read_trimmed(hwmon + "/name") != "soctherm_oc") {
         continue;
       }
       for (const std::string& file : list_directory(hwmon)) {
         if (const auto number = number_between(file, "oc", "_event_cnt")) {
           add_number(board, hwmon + "/" + file, 1,
-                     with_label(describe("overcurrent_events", "", {}, MetricKind::counter), "alarm",
-                                "oc" + std::to_string(*number)),
+                     describe("overcurrent_events", "", {}, MetricKind::counter, 0,
+                              {{"alarm", "oc" + std::to_string(*number)}}),
                      1e12);
         }
       }
@@ -422,13 +376,12 @@ class BoardSensor final : public Sensor {
 
   /// The fan's duty and speed are files of two drivers with arbitrary numbers.
   void add_fans(const Board& board) {
+    constexpr double full_duty = 255;
     const std::string directory = board.root + "/sys/class/hwmon";
     for (const std::string& name : list_directory(directory)) {
       const std::string hwmon = directory + "/" + name;
-      const std::string text = base::read_small_file(hwmon + "/name");
-      const std::string_view driver = trimmed(text);
+      const std::string driver = read_trimmed(hwmon + "/name");
       if (driver == "pwmfan") {
-        constexpr double full_duty = 255;
         add_number(board, hwmon + "/pwm1", full_duty / 100, describe("fan_duty", "%", {}), 100);
       } else if (driver == "pwm_tach") {
         add_number(board, hwmon + "/rpm", 1, describe("fan_speed", "rpm", {}));
@@ -437,7 +390,6 @@ class BoardSensor final : public Sensor {
     // Up to JetPack 4.
     const std::string old_fan = board.root + "/sys/devices/pwm-fan";
     if (is_there(old_fan + "/cur_pwm")) {
-      constexpr double full_duty = 255;
       add_number(board, old_fan + "/cur_pwm", full_duty / 100, describe("fan_duty", "%", {}), 100);
     }
     if (is_there(old_fan + "/rpm_measured")) {
@@ -445,16 +397,8 @@ class BoardSensor final : public Sensor {
     }
   }
 
-  /// The number in "pmode:0002 fmode:quiet".
   double read_mode() {
-    const std::string_view text = mode_->read();
-    const std::size_t at = text.find("pmode:");
-    if (at == std::string_view::npos) {
-      return missing;
-    }
-    TextCursor cursor(text.substr(at));
-    cursor.skip("pmode:");
-    const auto mode = cursor.number();
+    const auto mode = power_mode_in(mode_->read());
     constexpr std::uint64_t most_modes = 9999;
     return mode && *mode <= most_modes ? static_cast<double>(*mode) : missing;
   }
@@ -462,17 +406,70 @@ class BoardSensor final : public Sensor {
   std::vector<Number> numbers_;
   std::optional<SourceFile> mode_;
   std::size_t mode_metric_ = 0;
-  std::string reason_;
 };
+
+/// The thermal zones of a board configuration, by its paths.
+class BoardZoneSensor final : public Sensor {
+ public:
+  explicit BoardZoneSensor(const SensorContext& context) : Sensor("thermal", Tier::slow) {
+    for (const ThermalZone& zone : context.board->thermal_zones) {
+      add_metric(describe("temperature", "C", zone.temp_path, MetricKind::gauge, 0.001, {{"zone", zone.name}}));
+      files_.emplace_back(zone.temp_path, number_bytes);
+    }
+  }
+
+ protected:
+  void read_source(std::int64_t /*now_ns*/) override {
+    const SourceFile* failed = nullptr;
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+      const double celsius = files_[i].read_number() / 1000;
+      constexpr double least = -273.15;
+      constexpr double most = 1000;
+      set(i, celsius >= least && celsius <= most ? celsius : missing);
+      // A part that is powered down has no temperature. This is no error.
+      if (files_[i].error() != 0 && files_[i].error() != EAGAIN) {
+        failed = &files_[i];
+      }
+    }
+    set_trouble(failed != nullptr ? failed->describe_error() : "");
+  }
+
+ private:
+  std::vector<SourceFile> files_;
+};
+
+/// Adds a sensor of the board, or says why there is none.
+template <typename BoardsSensor>
+void add_if(bool is_there, const Board& board, SensorList& list, const char* name, Tier tier, std::string_view why) {
+  if (is_there) {
+    list.push_back(std::make_unique<BoardsSensor>(board));
+  } else {
+    list.push_back(std::make_unique<AbsentSensor>(name, tier, std::string(why)));
+  }
+}
 
 }  // namespace
 
 void make_jetson_sensors(const SensorContext& context, SensorList& list) {
   const Board board = find_board(context);
-  list.push_back(std::make_unique<GpuLoadSensor>(board));
-  list.push_back(std::make_unique<EmcSensor>(board));
-  list.push_back(std::make_unique<RailSensor>(board));
-  list.push_back(std::make_unique<BoardSensor>(board));
+  const BoardConfig& config = board.config;
+  const std::string without_rails =
+      board.trouble.empty() ? "no INA3221 with a labelled channel below " + board.root + "/sys/bus/i2c/drivers/ina3221"
+                            : board.trouble;
+  add_if<GpuLoadSensor>(!config.gpu_load_path.empty(), board, list, "gpu_load", Tier::fast,
+                        board.why_without("GPU load"));
+  add_if<EmcSensor>(!config.emc_actmon_path.empty(), board, list, "emc", Tier::fast,
+                    board.why_without("memory controller load"));
+  add_if<RailSensor>(!config.power_rails.empty(), board, list, "ina3221", Tier::medium, without_rails);
+  add_if<BoardSensor>(board.trouble.empty(), board, list, "jetson", Tier::slow, board.trouble);
+}
+
+void make_board_zone_sensors(const SensorContext& context, SensorList& list) {
+  if (context.board->thermal_zones.empty()) {
+    list.push_back(std::make_unique<AbsentSensor>("thermal", Tier::slow, "this board has no thermal zones"));
+  } else {
+    list.push_back(std::make_unique<BoardZoneSensor>(context));
+  }
 }
 
 }  // namespace kymo::sense

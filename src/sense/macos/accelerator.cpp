@@ -32,9 +32,7 @@ class AcceleratorSensor final : public Sensor {
   explicit AcceleratorSensor(AcceleratorCalls calls) : Sensor("apple_gpu", Tier::fast), calls_(std::move(calls)) {}
 
  private:
-  struct Gpu {
-    std::array<std::optional<std::size_t>, statistics.size()> metrics;  // of those that have been seen
-  };
+  using Metrics = std::array<std::optional<std::size_t>, statistics.size()>;  // of those that have been seen
 
   void read_source(std::int64_t now_ns) override {
     std::vector<AcceleratorStatistics> found;
@@ -50,7 +48,7 @@ class AcceleratorSensor final : public Sensor {
     for (std::size_t i = 0; i < gpus_.size(); ++i) {
       for (std::size_t k = 0; k < statistics.size(); ++k) {
         const auto number = i < found.size() ? number_of(found[i], statistics[k]) : std::nullopt;
-        std::optional<std::size_t>& metric = gpus_[i].metrics[k];
+        std::optional<std::size_t>& metric = gpus_[i][k];
         if (!metric && number) {
           metric = add(i, found[i], statistics[k], number->first);
         }
@@ -76,11 +74,9 @@ class AcceleratorSensor final : public Sensor {
 
   std::size_t add(std::size_t index, const AcceleratorStatistics& gpu, const Statistic& statistic,
                   std::string_view name) {
-    MetricDeclaration declaration =
-        describe(statistic.metric, statistic.unit, "IOAccelerator PerformanceStatistics: " + std::string(name),
-                 MetricKind::gauge, 1);
-    declaration.labels = {{"gpu", std::to_string(index)}, {"device", gpu.model}};
-    return add_metric(std::move(declaration));
+    return add_metric(describe(statistic.metric, statistic.unit,
+                               "IOAccelerator PerformanceStatistics: " + std::string(name), MetricKind::gauge, 1,
+                               {{"gpu", std::to_string(index)}, {"device", gpu.model}}));
   }
 
   static std::optional<std::pair<std::string_view, double>> number_of(const AcceleratorStatistics& gpu,
@@ -96,7 +92,7 @@ class AcceleratorSensor final : public Sensor {
   }
 
   AcceleratorCalls calls_;
-  std::vector<Gpu> gpus_;
+  std::vector<Metrics> gpus_;
   std::string lacking_;
 };
 

@@ -4,22 +4,6 @@
 
 namespace kymo::sense {
 
-CoreFoundation::CoreFoundation() : framework_("/System/Library/Frameworks/CoreFoundation.framework/CoreFoundation") {
-  framework_.find(create_string_, "CFStringCreateWithCString");
-  framework_.find(get_string_, "CFStringGetCString");
-  framework_.find(get_number_, "CFNumberGetValue");
-  framework_.find(get_value_, "CFDictionaryGetValue");
-  framework_.find(apply_, "CFDictionaryApplyFunction");
-  framework_.find(array_count_, "CFArrayGetCount");
-  framework_.find(array_at_, "CFArrayGetValueAtIndex");
-  framework_.find(release_, "CFRelease");
-  framework_.find(type_of_, "CFGetTypeID");
-  framework_.find(string_type_, "CFStringGetTypeID");
-  framework_.find(number_type_, "CFNumberGetTypeID");
-  framework_.find(dictionary_type_, "CFDictionaryGetTypeID");
-  framework_.find(array_type_, "CFArrayGetTypeID");
-}
-
 const CoreFoundation& CoreFoundation::instance() {
   static const CoreFoundation one;
   return one;

@@ -3,8 +3,11 @@
 
 #include <dlfcn.h>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+
+#include "sense/common/library.hpp"
 
 namespace kymo::sense {
 
@@ -18,12 +21,12 @@ class Framework {
   }
 
   /// Finds a function. The first one missing is reported as trouble.
-  template <typename Function>
-  void find(Function*& function, const char* name) {
-    function = handle_ != nullptr ? reinterpret_cast<Function*>(::dlsym(handle_, name)) : nullptr;
-    if (function == nullptr && trouble_.empty()) {
+  LibraryFunction find(const char* name) {
+    const LibraryFunction function(handle_, name);
+    if (!function.is_there() && trouble_.empty()) {
       trouble_ = std::string(path_) + " lacks " + name;
     }
+    return function;
   }
 
   /// Why it cannot be used; empty if it can.
@@ -73,35 +76,31 @@ class CoreFoundation {
   static constexpr std::uint32_t utf8 = 0x08000100;
   static constexpr long sint64 = 4;
 
-  CoreFoundation();
+  CoreFoundation() = default;
 
-  Framework framework_;
-  CFThing (*create_string_)(CFThing allocator, const char* text, std::uint32_t encoding) = nullptr;
-  unsigned char (*get_string_)(CFThing text, char* buffer, long size, std::uint32_t encoding) = nullptr;
-  unsigned char (*get_number_)(CFThing number, long type, void* value) = nullptr;
-  CFThing (*get_value_)(CFThing dictionary, CFThing key) = nullptr;
-  void (*apply_)(CFThing dictionary, void (*visit)(CFThing, CFThing, void*), void* context) = nullptr;
-  long (*array_count_)(CFThing array) = nullptr;
-  CFThing (*array_at_)(CFThing array, long index) = nullptr;
-  void (*release_)(CFThing thing) = nullptr;
-  unsigned long (*type_of_)(CFThing thing) = nullptr;
-  unsigned long (*string_type_)() = nullptr;
-  unsigned long (*number_type_)() = nullptr;
-  unsigned long (*dictionary_type_)() = nullptr;
-  unsigned long (*array_type_)() = nullptr;
+  Framework framework_{"/System/Library/Frameworks/CoreFoundation.framework/CoreFoundation"};
+  CFThing (*create_string_)(CFThing allocator, const char* text,
+                            std::uint32_t encoding) = framework_.find("CFStringCreateWithCString");
+  unsigned char (*get_string_)(CFThing text, char* buffer, long size,
+                               std::uint32_t encoding) = framework_.find("CFStringGetCString");
+  unsigned char (*get_number_)(CFThing number, long type, void* value) = framework_.find("CFNumberGetValue");
+  CFThing (*get_value_)(CFThing dictionary, CFThing key) = framework_.find("CFDictionaryGetValue");
+  void (*apply_)(CFThing dictionary, void (*visit)(CFThing, CFThing, void*),
+                 void* context) = framework_.find("CFDictionaryApplyFunction");
+  long (*array_count_)(CFThing array) = framework_.find("CFArrayGetCount");
+  CFThing (*array_at_)(CFThing array, long index) = framework_.find("CFArrayGetValueAtIndex");
+  void (*release_)(CFThing thing) = framework_.find("CFRelease");
+  unsigned long (*type_of_)(CFThing thing) = framework_.find("CFGetTypeID");
+  unsigned long (*string_type_)() = framework_.find("CFStringGetTypeID");
+  unsigned long (*number_type_)() = framework_.find("CFNumberGetTypeID");
+  unsigned long (*dictionary_type_)() = framework_.find("CFDictionaryGetTypeID");
+  unsigned long (*array_type_)() = framework_.find("CFArrayGetTypeID");
 };
 
+struct CFRelease {
+  void operator()(CFThing thing) const { CoreFoundation::instance().release(thing); }
+};
 /// Releases an object in its destructor.
-class CFOwner {
- public:
-  explicit CFOwner(CFThing thing) : thing_(thing) {}
-  CFOwner(const CFOwner&) = delete;
-  CFOwner& operator=(const CFOwner&) = delete;
-  ~CFOwner() { CoreFoundation::instance().release(thing_); }
-  [[nodiscard]] CFThing get() const { return thing_; }
-
- private:
-  CFThing thing_;
-};
+using CFOwner = std::unique_ptr<const void, CFRelease>;
 
 }  // namespace kymo::sense

@@ -2,6 +2,8 @@
 //
 // The counter advances in steps of about two seconds. The sample that sees a step ends a stretch, which began with the
 // sample that saw the previous step. Power is known for whole stretches only. Energy before the first step is unknown.
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -18,16 +20,11 @@ constexpr std::string_view channel_name = "GPU Energy";
 constexpr std::int64_t batch_ns = 2'000'000'000;
 
 std::optional<double> joules_in(std::string_view unit) {
-  if (unit == "nJ") {
-    return 1e-9;
-  }
-  if (unit == "uJ" || unit == "\u00b5J") {
-    return 1e-6;
-  }
-  if (unit == "mJ") {
-    return 1e-3;
-  }
-  return unit == "J" ? std::optional(1.0) : std::nullopt;
+  constexpr std::array<std::pair<std::string_view, double>, 5> units{
+      {{"nJ", 1e-9}, {"uJ", 1e-6}, {"\u00b5J", 1e-6}, {"mJ", 1e-3}, {"J", 1}}};
+  const auto* const known =
+      std::find_if(units.begin(), units.end(), [unit](const auto& entry) { return entry.first == unit; });
+  return known != units.end() ? std::optional(known->second) : std::nullopt;
 }
 
 class EnergyReportSensor final : public Sensor {
@@ -65,26 +62,19 @@ class EnergyReportSensor final : public Sensor {
     MetricDeclaration energy = describe("gpu_energy", "J", source, MetricKind::energy_counter, unit);
     energy.renewal_ns = batch_ns;
     energy.labels = {{"gpu", "0"}};
-    MetricDeclaration power = energy;
-    power.name = "gpu_power";
-    power.unit = "W";
-    power.kind = MetricKind::gauge;
-    power.step = 0;
-    power.window_ns = batch_ns;
-    energy_ = add_metric(std::move(energy));
-    power_ = add_metric(std::move(power));
+    energy_ = add_metric(energy);
+    power_ = add_metric(describe_power(std::move(energy), "gpu_power", batch_ns));
   }
 
   /// The counter's behaviour until the next read is unknown.
   void lose(std::string reason) {
-    has_last_ = false;
+    last_.reset();
     step_ns_.reset();
     set_unavailable(std::move(reason));
   }
 
   void take(std::int64_t value, double unit, std::int64_t now_ns) {
-    const std::optional<double> grown = has_last_ ? growth(last_, value) : std::optional(0.0);
-    has_last_ = true;
+    const std::optional<double> grown = last_ ? growth(*last_, value) : std::optional(0.0);
     last_ = value;
     if (!grown) {
       // The counter restarted; unreported energy is lost.
@@ -118,8 +108,7 @@ class EnergyReportSensor final : public Sensor {
   std::optional<std::size_t> energy_;
   std::optional<std::size_t> power_;
   double joules_ = 0;  // since the first read
-  std::int64_t last_ = 0;
-  bool has_last_ = false;
+  std::optional<std::int64_t> last_;
   std::optional<std::int64_t> step_ns_;  // time of the counter's last step
 };
 

@@ -15,20 +15,13 @@ struct IOKit {
   }
 
   Framework framework{"/System/Library/Frameworks/IOKit.framework/IOKit"};
-  CFThing (*matching)(const char* name) = nullptr;
-  int (*find_services)(IOObject port, CFThing matching, IOObject* iterator) = nullptr;
-  IOObject (*next)(IOObject iterator) = nullptr;
-  int (*release)(IOObject object) = nullptr;
-  CFThing (*property)(IOObject entry, CFThing key, CFThing allocator, std::uint32_t options) = nullptr;
-
- private:
-  IOKit() {
-    framework.find(matching, "IOServiceMatching");
-    framework.find(find_services, "IOServiceGetMatchingServices");
-    framework.find(next, "IOIteratorNext");
-    framework.find(release, "IOObjectRelease");
-    framework.find(property, "IORegistryEntryCreateCFProperty");
-  }
+  CFThing (*matching)(const char* name) = framework.find("IOServiceMatching");
+  int (*find_services)(IOObject port, CFThing matching,
+                       IOObject* iterator) = framework.find("IOServiceGetMatchingServices");
+  IOObject (*next)(IOObject iterator) = framework.find("IOIteratorNext");
+  int (*release)(IOObject object) = framework.find("IOObjectRelease");
+  CFThing (*property)(IOObject entry, CFThing key, CFThing allocator,
+                      std::uint32_t options) = framework.find("IORegistryEntryCreateCFProperty");
 };
 
 /// Releases an object in its destructor.

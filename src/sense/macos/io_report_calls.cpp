@@ -9,22 +9,15 @@ namespace kymo::sense {
 namespace {
 
 struct IOReport {
-  IOReport() {
-    framework.find(copy_channels, "IOReportCopyChannelsInGroup");
-    framework.find(subscribe, "IOReportCreateSubscription");
-    framework.find(sample, "IOReportCreateSamples");
-    framework.find(channel_name, "IOReportChannelGetChannelName");
-    framework.find(unit_label, "IOReportChannelGetUnitLabel");
-    framework.find(integer_value, "IOReportSimpleGetIntegerValue");
-  }
-
   Framework framework{"/usr/lib/libIOReport.dylib"};
-  CFThing (*copy_channels)(CFThing group, CFThing subgroup, std::uint64_t, std::uint64_t, std::uint64_t) = nullptr;
-  CFThing (*subscribe)(const void*, CFThing channels, CFThing* subscribed, std::uint64_t, CFThing) = nullptr;
-  CFThing (*sample)(CFThing subscription, CFThing channels, CFThing) = nullptr;
-  CFThing (*channel_name)(CFThing channel) = nullptr;
-  CFThing (*unit_label)(CFThing channel) = nullptr;
-  std::int64_t (*integer_value)(CFThing channel, int index) = nullptr;
+  CFThing (*copy_channels)(CFThing group, CFThing subgroup, std::uint64_t, std::uint64_t,
+                           std::uint64_t) = framework.find("IOReportCopyChannelsInGroup");
+  CFThing (*subscribe)(const void*, CFThing channels, CFThing* subscribed, std::uint64_t,
+                       CFThing) = framework.find("IOReportCreateSubscription");
+  CFThing (*sample)(CFThing subscription, CFThing channels, CFThing) = framework.find("IOReportCreateSamples");
+  CFThing (*channel_name)(CFThing channel) = framework.find("IOReportChannelGetChannelName");
+  CFThing (*unit_label)(CFThing channel) = framework.find("IOReportChannelGetUnitLabel");
+  std::int64_t (*integer_value)(CFThing channel, int index) = framework.find("IOReportSimpleGetIntegerValue");
 };
 
 /// A subscription to the group "Energy Model".

@@ -1,9 +1,9 @@
 // CPU load of a Mac: host_processor_info() counts ticks of 10 ms per core.
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <utility>
 
-#include "sense/common/percent.hpp"
 #include "sense/macos/calls.hpp"
 
 namespace kymo::sense {
@@ -27,8 +27,7 @@ class MachCpuSensor final : public Sensor {
 
   struct Core {
     std::size_t metric = 0;
-    MachCoreTicks last;
-    bool has_last = false;
+    std::optional<MachCoreTicks> last;
   };
 
   static MetricDeclaration share(double step) {
@@ -38,13 +37,13 @@ class MachCpuSensor final : public Sensor {
   }
 
   void read_source(std::int64_t now_ns) override {
-    if (has_read_ && now_ns - read_ns_ < least_window_ns) {
+    if (read_ns_ && now_ns - *read_ns_ < least_window_ns) {
       return;
     }
     std::vector<MachCoreTicks> ticks;
     if (std::string reason = calls_.core_ticks(ticks); !reason.empty() || ticks.empty()) {
       for (Core& core : cores_) {
-        core.has_last = false;
+        core.last.reset();
       }
       set_unavailable(reason.empty() ? "host_processor_info names no cores" : std::move(reason));
       return;
@@ -56,32 +55,28 @@ class MachCpuSensor final : public Sensor {
     for (std::size_t i = 0; i < cores_.size(); ++i) {
       Core& core = cores_[i];
       if (i >= ticks.size()) {
-        core.has_last = false;
+        core.last.reset();
         set(core.metric, missing);
         continue;
       }
       double core_busy = 0;
       double core_whole = 0;
-      const bool is_known = core.has_last && take_growth(core.last, ticks[i], core_busy, core_whole);
+      const bool is_known = core.last && take_growth(*core.last, ticks[i], core_busy, core_whole);
       set(core.metric, is_known ? percent(core_busy, core_whole) : missing);
       has_all = has_all && is_known;
       busy += core_busy;
       whole += core_whole;
       core.last = ticks[i];
-      core.has_last = true;
     }
     set(all_, has_all ? percent(busy, whole) : missing);
     read_ns_ = now_ns;
-    has_read_ = true;
   }
 
   void add_cores(std::size_t count) {
     while (cores_.size() < count) {
       MetricDeclaration declaration = share(0);
       declaration.labels = {{"core", std::to_string(cores_.size())}};
-      Core core;
-      core.metric = add_metric(std::move(declaration));
-      cores_.push_back(core);
+      cores_.push_back({add_metric(std::move(declaration)), std::nullopt});
     }
   }
 
@@ -104,8 +99,7 @@ class MachCpuSensor final : public Sensor {
   MachCalls calls_;
   std::size_t all_ = 0;
   std::vector<Core> cores_;
-  std::int64_t read_ns_ = 0;
-  bool has_read_ = false;
+  std::optional<std::int64_t> read_ns_;
 };
 
 }  // namespace

@@ -17,16 +17,18 @@ namespace {
 class MachMemorySensor final : public Sensor {
  public:
   explicit MachMemorySensor(MachCalls calls) : Sensor("memory", Tier::fast, Cost::kernel), calls_(std::move(calls)) {
-    used_ = add("memory_used", "host_statistics64: internal less purgeable, wired, compressor");
-    available_ = add("memory_available", "hw.memsize less what is used");
-    total_ = add("memory_total", "hw.memsize");
-    cached_ = add("memory_cached", "host_statistics64: external, purgeable");
-    swap_used_ = add("swap_used", "vm.swapusage");
+    add("memory_used", "host_statistics64: internal less purgeable, wired, compressor");
+    add("memory_available", "hw.memsize less what is used");
+    add("memory_total", "hw.memsize");
+    add("memory_cached", "host_statistics64: external, purgeable");
+    add("swap_used", "vm.swapusage");
   }
 
  private:
-  std::size_t add(std::string_view name, std::string_view source) {
-    return add_metric(describe(name, "B", source, MetricKind::gauge, 1));
+  enum Metric : std::size_t { used, available, total, cached, swap_used };
+
+  void add(std::string_view name, std::string_view source) {
+    add_metric(describe(name, "B", source, MetricKind::gauge, 1));
   }
 
   void read_source(std::int64_t /*now_ns*/) override {
@@ -39,22 +41,17 @@ class MachMemorySensor final : public Sensor {
       return static_cast<double>(pages) * static_cast<double>(memory.page_bytes);
     };
     const bool is_sound = memory.page_bytes != 0 && memory.total_bytes != 0 && memory.purgeable <= memory.anonymous;
-    const auto total = static_cast<double>(memory.total_bytes);
-    const double used =
+    const auto total_bytes = static_cast<double>(memory.total_bytes);
+    const double used_bytes =
         is_sound ? bytes(memory.anonymous - memory.purgeable + memory.wired + memory.compressor) : missing;
-    set(used_, used);
-    set(available_, used <= total ? total - used : missing);
-    set(total_, memory.total_bytes != 0 ? total : missing);
-    set(cached_, memory.page_bytes != 0 ? bytes(memory.file_backed + memory.purgeable) : missing);
-    set(swap_used_, static_cast<double>(memory.swap_used_bytes));
+    set(used, used_bytes);
+    set(available, used_bytes <= total_bytes ? total_bytes - used_bytes : missing);
+    set(total, memory.total_bytes != 0 ? total_bytes : missing);
+    set(cached, memory.page_bytes != 0 ? bytes(memory.file_backed + memory.purgeable) : missing);
+    set(swap_used, static_cast<double>(memory.swap_used_bytes));
   }
 
   MachCalls calls_;
-  std::size_t used_ = 0;
-  std::size_t available_ = 0;
-  std::size_t total_ = 0;
-  std::size_t cached_ = 0;
-  std::size_t swap_used_ = 0;
 };
 
 class MachPagingSensor final : public Sensor {

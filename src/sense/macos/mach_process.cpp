@@ -16,19 +16,21 @@ class MachProcessSensor final : public Sensor {
   MachProcessSensor(MachCalls calls, std::uint64_t process)
       : Sensor("process", Tier::fast, Cost::kernel), calls_(std::move(calls)), process_(process) {
     const auto add = [this](std::string_view name, std::string_view unit, MetricKind kind, double step) {
-      return add_metric(describe(name, unit, "proc_pid_rusage", kind, step));
+      add_metric(describe(name, unit, "proc_pid_rusage", kind, step));
     };
-    cpu_ = add("process_cpu", "%", MetricKind::gauge, 0.01);
-    cpu_time_ = add("process_cpu_time", "s", MetricKind::counter, calls_.time_unit_ns / 1e9);
-    rss_ = add("process_rss", "B", MetricKind::gauge, 1);
-    footprint_ = add("process_footprint", "B", MetricKind::gauge, 1);
-    threads_ = add_metric(describe("process_threads", "", "proc_pidinfo", MetricKind::gauge, 1));
-    major_faults_ = add("process_major_faults", "1/s", MetricKind::gauge, 0);
-    read_ = add("process_read_bytes", "B", MetricKind::counter, 1);
-    written_ = add("process_written_bytes", "B", MetricKind::counter, 1);
+    add("process_cpu", "%", MetricKind::gauge, 0.01);
+    add("process_cpu_time", "s", MetricKind::counter, calls_.time_unit_ns / 1e9);
+    add("process_rss", "B", MetricKind::gauge, 1);
+    add("process_footprint", "B", MetricKind::gauge, 1);
+    add_metric(describe("process_threads", "", "proc_pidinfo", MetricKind::gauge, 1));
+    add("process_major_faults", "1/s", MetricKind::gauge, 0);
+    add("process_read_bytes", "B", MetricKind::counter, 1);
+    add("process_written_bytes", "B", MetricKind::counter, 1);
   }
 
  private:
+  enum Metric : std::size_t { cpu, cpu_time, rss, footprint, threads, major_faults, read, written };
+
   void read_source(std::int64_t now_ns) override {
     MachProcess usage;
     if (std::string reason = calls_.process(process_, usage); !reason.empty()) {
@@ -41,29 +43,21 @@ class MachProcessSensor final : public Sensor {
         calls_.time_unit_ns > 0
             ? (static_cast<double>(usage.user_time) + static_cast<double>(usage.system_time)) * calls_.time_unit_ns
             : missing;
-    set(cpu_time_, cpu_ns / 1e9);
+    set(cpu_time, cpu_ns / 1e9);
     // Nanoseconds per second as percent of one core.
-    set(cpu_, std::round(cpu_rate_.take(cpu_ns, now_ns) / 1e5) / 100);
-    set(rss_, static_cast<double>(usage.resident_bytes));
-    set(footprint_, static_cast<double>(usage.footprint_bytes));
-    set(threads_, usage.threads != 0 ? static_cast<double>(usage.threads) : missing);
-    set(major_faults_, std::round(fault_rate_.take(static_cast<double>(usage.page_ins), now_ns)));
-    set(read_, static_cast<double>(usage.read_bytes));
-    set(written_, static_cast<double>(usage.written_bytes));
+    set(cpu, std::round(cpu_rate_.take(cpu_ns, now_ns) / 1e5) / 100);
+    set(rss, static_cast<double>(usage.resident_bytes));
+    set(footprint, static_cast<double>(usage.footprint_bytes));
+    set(threads, usage.threads != 0 ? static_cast<double>(usage.threads) : missing);
+    set(major_faults, std::round(fault_rate_.take(static_cast<double>(usage.page_ins), now_ns)));
+    set(read, static_cast<double>(usage.read_bytes));
+    set(written, static_cast<double>(usage.written_bytes));
   }
 
   MachCalls calls_;
   std::uint64_t process_;
   CounterRate cpu_rate_;
   CounterRate fault_rate_;
-  std::size_t cpu_ = 0;
-  std::size_t cpu_time_ = 0;
-  std::size_t rss_ = 0;
-  std::size_t footprint_ = 0;
-  std::size_t threads_ = 0;
-  std::size_t major_faults_ = 0;
-  std::size_t read_ = 0;
-  std::size_t written_ = 0;
 };
 
 }  // namespace

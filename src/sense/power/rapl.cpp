@@ -22,10 +22,6 @@ struct Domain {
   std::string package;  // "0", "0-die-1"; empty: not part of a package
 };
 
-bool starts_with(std::string_view text, std::string_view start) {
-  return text.substr(0, start.size()) == start;
-}
-
 class RaplSensor final : public ChannelSensor {
  public:
   explicit RaplSensor(const SensorContext& context) : ChannelSensor("rapl", Tier::medium, context) {}
@@ -54,12 +50,7 @@ class RaplSensor final : public ChannelSensor {
       if (contains_others(domain, domains)) {
         channel.declaration.traits |= MetricDeclaration::total;
       }
-      channel.power = channel.declaration;
-      channel.power->name = "cpu_power";
-      channel.power->unit = "W";
-      channel.power->kind = MetricKind::gauge;
-      channel.power->step = 0;
-      channel.power->window_ns = power_window_ns;
+      channel.power = describe_power(channel.declaration, "cpu_power", power_window_ns);
       channel.path = resolve_path(directory) + "/energy_uj";
       channel.per_unit = 1e6;
       double greatest = 0;
@@ -86,7 +77,7 @@ class RaplSensor final : public ChannelSensor {
     std::vector<Domain> domains;
     for (const std::string& entry : list_directory(context().at(folder))) {
       const std::size_t last_colon = entry.rfind(':');
-      if (!starts_with(entry, "intel-rapl") || last_colon == std::string::npos) {
+      if (!entry.starts_with("intel-rapl") || last_colon == std::string::npos) {
         continue;
       }
       Domain domain{entry, read_trimmed(context().at(folder) + entry + "/name"), {}};
@@ -96,7 +87,7 @@ class RaplSensor final : public ChannelSensor {
       const bool is_part = entry.find(':') != last_colon;
       const std::string whole =
           is_part ? read_trimmed(context().at(folder) + entry.substr(0, last_colon) + "/name") : domain.name;
-      if (starts_with(whole, "package-")) {
+      if (whole.starts_with("package-")) {
         domain.package = whole.substr(8);
       }
       // The same counters may appear again through memory-mapped registers (intel-rapl-mmio), which may be listed
@@ -106,7 +97,7 @@ class RaplSensor final : public ChannelSensor {
       });
       if (same == domains.end()) {
         domains.push_back(std::move(domain));
-      } else if (starts_with(entry, "intel-rapl:")) {
+      } else if (entry.starts_with("intel-rapl:")) {
         *same = std::move(domain);
       }
     }
@@ -116,9 +107,9 @@ class RaplSensor final : public ChannelSensor {
   static bool contains_others(const Domain& domain, const std::vector<Domain>& domains) {
     return std::any_of(domains.begin(), domains.end(), [&](const Domain& other) {
       if (domain.name == "psys") {
-        return starts_with(other.name, "package-");
+        return other.name.starts_with("package-");
       }
-      return starts_with(domain.name, "package-") && other.package == domain.package &&
+      return domain.name.starts_with("package-") && other.package == domain.package &&
              (other.name == "core" || other.name == "uncore");
     });
   }

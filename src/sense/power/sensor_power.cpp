@@ -1,7 +1,11 @@
 #include "sense/power/sensor_power.hpp"
 
-#include <map>
+#include <algorithm>
+#include <iterator>
 #include <utility>
+
+#include "base/system/clock.hpp"
+#include "sense/sampler/sensors.hpp"
 
 namespace kymo::sense {
 
@@ -39,7 +43,7 @@ std::string SensorPowerSource::name() const {
 PowerReading SensorPowerSource::read(std::int64_t now_ns) {
   PowerReading sum{0, 0};
   for (const Device& device : devices_) {
-    const auto [watts, joules] = device.sensor->read<2>(now_ns, {device.watts, device.joules});
+    const auto [watts, joules] = device.sensor->read(now_ns, device.watts, device.joules);
     sum.watts += watts;
     sum.joules += joules;
   }
@@ -55,7 +59,7 @@ std::vector<std::unique_ptr<PowerSource>> make_power_sources(SensorList sensors,
   std::vector<MetricDeclaration> metrics;
   for (std::unique_ptr<Sensor>& each : sensors) {
     const auto shared = std::make_shared<SharedSensor>(std::move(each));
-    static_cast<void>(shared->read<0>(now_ns, {}));
+    shared->read(now_ns, Device::none, Device::none);
     const auto& own = shared->sensor().metrics();
     for (std::size_t i = 0; i < own.size(); ++i) {
       places.push_back({shared, i});
@@ -85,10 +89,33 @@ std::vector<std::unique_ptr<PowerSource>> make_power_sources(SensorList sensors,
   if (!machine.empty()) {
     sources.push_back(std::make_unique<SensorPowerSource>(std::move(machine)));
   }
-  for (std::unique_ptr<PowerSource>& gpu : gpus) {
-    sources.push_back(std::move(gpu));
-  }
+  std::move(gpus.begin(), gpus.end(), std::back_inserter(sources));
   return sources;
 }
 
 }  // namespace kymo::sense
+
+namespace kymo {
+
+std::vector<std::unique_ptr<PowerSource>> find_power_sources(const SensorOptions& options) {
+  return sense::make_power_sources(sense::make_sensors(options), base::monotonic_now_ns());
+}
+
+std::string explain_missing_power(const SensorOptions& options) {
+  std::string reasons;
+  for (const std::unique_ptr<sense::Sensor>& sensor : sense::make_sensors(options)) {
+    if (!sense::is_of_power(sensor->name())) {
+      continue;
+    }
+    sensor->read(base::monotonic_now_ns());
+    const std::string reason =
+        sensor->name() + ": " + sensor->trouble() + (sensor->advice().empty() ? "" : " (" + sensor->advice() + ")");
+    // Some sensors have a part for each tier, all of which say the same.
+    if (!sensor->trouble().empty() && reasons.find(reason) == std::string::npos) {
+      reasons += (reasons.empty() ? "" : "; ") + reason;
+    }
+  }
+  return reasons;
+}
+
+}  // namespace kymo

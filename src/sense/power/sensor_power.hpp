@@ -1,7 +1,6 @@
 // Power sources based on sensors.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -22,22 +21,18 @@ class SharedSensor {
  public:
   explicit SharedSensor(std::unique_ptr<Sensor> sensor) : sensor_(std::move(sensor)) {}
 
-  /// The values of some metrics; NaN for one that has none.
-  template <std::size_t Count>
-  std::array<double, Count> read(std::int64_t now_ns, const std::array<std::size_t, Count>& metrics) {
+  /// The values of two metrics; NaN for one that has none, or does not exist.
+  PowerReading read(std::int64_t now_ns, std::size_t watts, std::size_t joules) {
     const std::lock_guard lock(mutex_);
     if (!was_read_ || now_ns > read_ns_) {
       sensor_->read(now_ns);
       read_ns_ = now_ns;
       was_read_ = true;
     }
-    std::array<double, Count> values{};
-    for (std::size_t i = 0; i < Count; ++i) {
-      const auto& readings = sensor_->readings();
-      const bool is_there = metrics[i] < readings.size() && readings[metrics[i]].has_value;
-      values[i] = is_there ? readings[metrics[i]].value : missing;
-    }
-    return values;
+    const auto value_of = [&readings = sensor_->readings()](std::size_t metric) {
+      return metric < readings.size() && readings[metric].has_value ? readings[metric].value : missing;
+    };
+    return {value_of(watts), value_of(joules)};
   }
   /// Only where no other thread reads it.
   [[nodiscard]] const Sensor& sensor() const { return *sensor_; }

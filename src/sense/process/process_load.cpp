@@ -12,13 +12,12 @@
 #include <cerrno>
 #include <cmath>
 #include <ctime>
-#include <limits>
+#include <deque>
 #include <map>
 #include <utility>
 
 #include "base/system/file.hpp"
 #include "sense/common/parse.hpp"
-#include "sense/process/process_sensors.hpp"
 #include "sense/process/process_tree.hpp"
 
 namespace kymo::sense {
@@ -55,29 +54,26 @@ class RateWindow {
  public:
   /// The growth per nanosecond over the last stretch of at least `least_ns`; NaN if the history is shorter.
   double take(std::int64_t now_ns, std::int64_t total, std::int64_t least_ns) {
-    // Finds the newest entry that is old enough.
-    while (count_ > 1 && now_ns - at(1).first >= least_ns) {
-      ++first_;
-      --count_;
+    // The newest entry that is old enough becomes the first.
+    while (moments_.size() > 1 && now_ns - moments_[1].first >= least_ns) {
+      moments_.pop_front();
     }
-    const bool is_known = count_ > 0 && now_ns - at(0).first >= least_ns;
-    const double rate =
-        is_known ? static_cast<double>(total - at(0).second) / static_cast<double>(now_ns - at(0).first) : missing;
-    if (count_ == 0 || now_ns - at(count_ - 1).first >= least_ns / 20) {
-      if (count_ == moments_.size()) {
-        ++first_;
-        --count_;
+    const bool is_known = !moments_.empty() && now_ns - moments_.front().first >= least_ns;
+    const double rate = is_known ? static_cast<double>(total - moments_.front().second) /
+                                       static_cast<double>(now_ns - moments_.front().first)
+                                 : missing;
+    if (moments_.empty() || now_ns - moments_.back().first >= least_ns / 20) {
+      if (moments_.size() == most_moments) {
+        moments_.pop_front();
       }
-      ++count_;
-      at(count_ - 1) = {now_ns, total};
+      moments_.emplace_back(now_ns, total);
     }
     return rate;
   }
 
   /// Some of the total is seen late: it accumulated evenly since a time. Distributes it over that stretch.
   void spread(std::int64_t since_ns, std::int64_t now_ns, std::int64_t amount) {
-    for (std::size_t i = 0; i < count_; ++i) {
-      auto& [time_ns, total] = at(i);
+    for (auto& [time_ns, total] : moments_) {
       if (time_ns > since_ns && now_ns > since_ns) {
         total += static_cast<std::int64_t>(static_cast<double>(amount) * static_cast<double>(time_ns - since_ns) /
                                            static_cast<double>(now_ns - since_ns));
@@ -86,14 +82,13 @@ class RateWindow {
   }
 
  private:
-  std::pair<std::int64_t, std::int64_t>& at(std::size_t i) { return moments_[(first_ + i) % moments_.size()]; }
-
-  std::array<std::pair<std::int64_t, std::int64_t>, 32> moments_{};
-  std::size_t first_ = 0;
-  std::size_t count_ = 0;
+  static constexpr std::size_t most_moments = 32;
+  std::deque<std::pair<std::int64_t, std::int64_t>> moments_;
 };
 
 class ProcessLoadSensor final : public Sensor {
+  enum Metric : std::size_t { cpu, cpu_time, rss, thread_count, process_count, minor_fault_rate, major_fault_rate };
+
  public:
   explicit ProcessLoadSensor(const SensorContext& context)
       : Sensor("process", Tier::fast),
@@ -107,14 +102,13 @@ class ProcessLoadSensor final : public Sensor {
         ledger_({2 * tick_ns_, 0, 0}) {
     const std::string_view clock = uses_clocks_ ? "clock_gettime(process CPU clock), /proc/PID/stat" : "/proc/PID/stat";
     const double step = uses_clocks_ ? 1e-9 : static_cast<double>(tick_ns_) / 1e9;
-    cpu_ = add_metric(describe("process_cpu", "%", clock, MetricKind::gauge, 0.01));
-    cpu_time_ = add_metric(describe("process_cpu_time", "s", clock, MetricKind::counter, step));
-    rss_ = add_metric(
-        describe("process_rss", "B", "/proc/PID/statm", MetricKind::gauge, static_cast<double>(page_bytes_)));
-    threads_ = add_metric(describe("process_threads", "", "/proc/PID/stat", MetricKind::gauge, 1));
-    count_ = add_metric(describe("process_count", "", "/proc/PID/task/TID/children", MetricKind::gauge, 1));
-    minor_faults_ = add_metric(describe("process_minor_faults", "1/s", "/proc/PID/stat"));
-    major_faults_ = add_metric(describe("process_major_faults", "1/s", "/proc/PID/stat"));
+    add_metric(describe("process_cpu", "%", clock, MetricKind::gauge, 0.01));
+    add_metric(describe("process_cpu_time", "s", clock, MetricKind::counter, step));
+    add_metric(describe("process_rss", "B", "/proc/PID/statm", MetricKind::gauge, static_cast<double>(page_bytes_)));
+    add_metric(describe("process_threads", "", "/proc/PID/stat", MetricKind::gauge, 1));
+    add_metric(describe("process_count", "", "/proc/PID/task/TID/children", MetricKind::gauge, 1));
+    add_metric(describe("process_minor_faults", "1/s", "/proc/PID/stat"));
+    add_metric(describe("process_major_faults", "1/s", "/proc/PID/stat"));
   }
 
  protected:
@@ -152,14 +146,14 @@ class ProcessLoadSensor final : public Sensor {
     }
     highest_cpu_ns_ = std::max(highest_cpu_ns_, ledger_.total()[cpu_ns]);
     const std::int64_t shown_ns = uses_clocks_ ? cpu_time_shown_.take(now_ns, highest_cpu_ns_) : highest_cpu_ns_;
-    set(cpu_time_, static_cast<double>(shown_ns) / 1e9);
+    set(Metric::cpu_time, static_cast<double>(shown_ns) / 1e9);
     if (pages) {
-      set(rss_, *pages * static_cast<double>(page_bytes_));
+      set(Metric::rss, *pages * static_cast<double>(page_bytes_));
     }
     const std::int64_t stretch_ns = std::max(ProcessTree::least_period_ns, tree_.look_period_ns());
     const double share = cpu_rate_.take(now_ns, highest_cpu_ns_, stretch_ns);
     if (!std::isnan(share)) {
-      set(cpu_, std::round(share * 1e4) / 100);
+      set(Metric::cpu, std::round(share * 1e4) / 100);
     }
   }
 
@@ -188,17 +182,14 @@ class ProcessLoadSensor final : public Sensor {
     cpu_rate_.spread(last_look_ns_, now_ns, now[cpu_ns] - known_cpu_ns);
     last_look_ns_ = now_ns;
     if (processes != 0) {
-      set(threads_, static_cast<double>(threads));
-      set(count_, static_cast<double>(processes));
+      set(Metric::thread_count, static_cast<double>(threads));
+      set(Metric::process_count, static_cast<double>(processes));
     }
-    set_rate(minor_faults_, minor_rate_, now[minor_faults], now_ns);
-    set_rate(major_faults_, major_rate_, now[major_faults], now_ns);
-    if (tree_.is_cut()) {
-      set_trouble("more than " + std::to_string(ProcessTree::most_processes) +
-                  " processes: the newest are counted when they end");
-    } else {
-      clear_trouble();
-    }
+    set_rate(Metric::minor_fault_rate, minor_rate_, now[minor_faults], now_ns);
+    set_rate(Metric::major_fault_rate, major_rate_, now[major_faults], now_ns);
+    set_trouble(tree_.is_cut() ? "more than " + std::to_string(ProcessTree::most_processes) +
+                                     " processes: the newest are counted when they end"
+                               : "");
   }
 
   void set_rate(std::size_t metric, CounterRate& rate, std::int64_t count, std::int64_t now_ns) {
@@ -282,25 +273,17 @@ class ProcessLoadSensor final : public Sensor {
   RateWindow cpu_rate_;
   CounterRate minor_rate_;
   CounterRate major_rate_;
-  std::size_t cpu_ = 0;
-  std::size_t cpu_time_ = 0;
-  std::size_t rss_ = 0;
-  std::size_t threads_ = 0;
-  std::size_t count_ = 0;
-  std::size_t minor_faults_ = 0;
-  std::size_t major_faults_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<Sensor> make_process_load_sensor(const SensorContext& context) {
-  return std::make_unique<ProcessLoadSensor>(context);
-}
+SensorMaker make_process_activity_sensor;
+SensorMaker make_process_memory_sensor;
 
 void make_process_sensors(const SensorContext& context, SensorList& list) {
-  list.push_back(make_process_load_sensor(context));
-  list.push_back(make_process_activity_sensor(context));
-  list.push_back(make_process_memory_sensor(context));
+  list.push_back(std::make_unique<ProcessLoadSensor>(context));
+  make_process_activity_sensor(context, list);
+  make_process_memory_sensor(context, list);
 }
 
 }  // namespace kymo::sense

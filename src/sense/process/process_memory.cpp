@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <limits>
 
 #include "base/system/clock.hpp"
 #include "sense/common/parse.hpp"
-#include "sense/process/process_sensors.hpp"
 #include "sense/process/process_tree.hpp"
 
 namespace kymo::sense {
@@ -16,15 +14,9 @@ namespace {
 
 /// "Pss:   1234 kB" in kibibytes.
 std::optional<std::uint64_t> parse_pss(std::string_view text) {
-  TextCursor cursor(text);
-  while (!cursor.at_end()) {
-    TextCursor line(cursor.line());
-    if (line.skip("Pss:")) {
-      const std::optional<std::uint64_t> number = line.number();
-      return number && line.word() == "kB" ? number : std::nullopt;
-    }
-  }
-  return std::nullopt;
+  auto line = behind_key(text, "Pss:");
+  const std::optional<std::uint64_t> number = line ? line->number() : std::nullopt;
+  return number && line->word() == "kB" ? number : std::nullopt;
 }
 
 class ProcessMemorySensor final : public Sensor {
@@ -78,8 +70,8 @@ class ProcessMemorySensor final : public Sensor {
 
 }  // namespace
 
-std::unique_ptr<Sensor> make_process_memory_sensor(const SensorContext& context) {
-  return std::make_unique<ProcessMemorySensor>(context);
+void make_process_memory_sensor(const SensorContext& context, SensorList& list) {
+  list.push_back(std::make_unique<ProcessMemorySensor>(context));
 }
 
 }  // namespace kymo::sense

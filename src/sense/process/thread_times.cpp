@@ -1,6 +1,5 @@
 // The CPU time of each thread of this process, by which power is divided among scopes on several threads. The kernel
 // gives a thread's clock only to its own process.
-#include <sys/types.h>
 #include <unistd.h>
 #include <algorithm>
 #include <charconv>
@@ -45,12 +44,10 @@ class ThreadSensor final : public Sensor {
     }
     for (Thread& thread : threads_) {
       timespec time{};
-      const bool is_readable = !thread.has_ended && ::clock_gettime(thread.clock, &time) == 0;
-      if (is_readable) {
+      // Once it has ended, its ID may be given to another thread.
+      thread.has_ended = thread.has_ended || ::clock_gettime(thread.clock, &time) != 0;
+      if (!thread.has_ended) {
         set(thread.metric, static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9);
-      } else if (!thread.has_ended) {
-        // Its ID may be given to another thread.
-        thread.has_ended = true;
       }
     }
   }
@@ -79,9 +76,8 @@ class ThreadSensor final : public Sensor {
       const bool is_known = std::any_of(threads_.begin(), threads_.end(),
                                         [id](const Thread& thread) { return thread.id == id && !thread.has_ended; });
       if (!is_known && contains(seen_, id) && threads_.size() < most_threads) {
-        MetricDeclaration metric =
-            describe("thread_cpu_time", "s", "clock_gettime(thread CPU clock)", MetricKind::counter, 1e-9);
-        metric.labels = {{"thread", std::to_string(id)}};
+        MetricDeclaration metric = describe("thread_cpu_time", "s", "clock_gettime(thread CPU clock)",
+                                            MetricKind::counter, 1e-9, {{"thread", std::to_string(id)}});
         threads_.push_back({id, clock_of(id), add_metric(std::move(metric)), false});
       }
     }

@@ -1,9 +1,12 @@
-// Sleeps until one deadline after another, with the next timer set ahead.
+// How a tier's thread wakes on time: its timers, the next one set ahead, and its scheduling.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <vector>
+
+#include <kymo/sampler.hpp>
 
 #include "base/system/file.hpp"
 #include "sense/sampler/stop_signal.hpp"
@@ -42,5 +45,12 @@ class DeadlineTimer {
   std::atomic<bool> is_woken_{false};
   bool has_timers_ = false;
 };
+
+/// CPU numbers are below this; 0: threads cannot be bound to CPUs here.
+[[nodiscard]] long cpu_limit() noexcept;
+
+/// Makes the calling thread wake on time: before those of slower tiers if priorities are permitted, and as exactly as
+/// the system can. Binds it to the given CPUs, if any; returns false if that fails.
+[[nodiscard]] bool schedule_tier(Tier tier, const std::vector<int>& cpus) noexcept;
 
 }  // namespace kymo::sense

@@ -1,6 +1,5 @@
 #include "sense/sampler/entry.hpp"
 
-#include <algorithm>
 #include <exception>
 #include <memory>
 #include <string>
@@ -12,6 +11,7 @@
 
 #include "base/system/message.hpp"
 #include "base/system/system.hpp"
+#include "sense/common/parse.hpp"
 
 namespace {
 
@@ -27,13 +27,10 @@ constinit Entry entry;
 std::vector<std::string> wanted_sensors() {
   std::vector<std::string> names;
   const char* const value = kymo::base::trusted_variable("KYMO_SENSORS");
-  std::string_view rest = value != nullptr ? value : "";
-  while (!rest.empty()) {
-    const std::size_t comma = std::min(rest.find(','), rest.size());
-    if (comma != 0) {
-      names.emplace_back(rest.substr(0, comma));
+  for (kymo::sense::TextCursor rest(value != nullptr ? value : ""); !rest.at_end();) {
+    if (const std::string_view name = rest.until(','); !name.empty()) {
+      names.emplace_back(name);
     }
-    rest.remove_prefix(std::min(comma + 1, rest.size()));
   }
   return names;
 }

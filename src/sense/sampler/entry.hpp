@@ -2,8 +2,6 @@
 // does not carry it. A static program that links kymo::sense contains the same functions.
 #pragma once
 
-#include <cstdint>
-
 #include <kymo/export.hpp>
 
 extern "C" {

@@ -12,7 +12,6 @@
 #include "base/system/clock.hpp"
 #include "sense/sampler/deadline_timer.hpp"
 #include "sense/sampler/sensors.hpp"
-#include "sense/sampler/tier_scheduling.hpp"
 
 namespace kymo::sense {
 

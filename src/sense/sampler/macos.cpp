@@ -6,7 +6,6 @@
 #include "sense/macos/calls.hpp"
 #include "sense/sampler/deadline_timer.hpp"
 #include "sense/sampler/sensors.hpp"
-#include "sense/sampler/tier_scheduling.hpp"
 
 namespace kymo::sense {
 

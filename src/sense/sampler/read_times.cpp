@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 
 #include "base/system/clock.hpp"
 
@@ -13,12 +12,6 @@ namespace {
 constexpr double most_load = 0.05;          // of one core
 constexpr double most_of_the_period = 0.5;  // that a read may last
 constexpr double most_hz = 1000;
-
-std::int64_t thread_cpu_ns() {
-  timespec time{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
 
 double median_of(std::vector<double> values) {
   if (values.empty()) {
@@ -41,13 +34,13 @@ double fastest_sensible_hz(const ReadCost& cost, std::int64_t renewal_ns) {
 }
 
 void ReadTimes::read(Sensor& sensor) {
-  const std::int64_t start_cpu_ns = thread_cpu_ns();
+  const std::int64_t start_cpu_ns = base::thread_cpu_ns();
   const std::int64_t start_ns = base::monotonic_now_ns();
   sensor.read(start_ns);
   const std::int64_t wall_ns = base::monotonic_now_ns() - start_ns;
   wall_ns_.push_back(static_cast<double>(wall_ns));
   // The CPU time includes reading the clocks.
-  cpu_ns_.push_back(static_cast<double>(std::min(thread_cpu_ns() - start_cpu_ns, wall_ns)));
+  cpu_ns_.push_back(static_cast<double>(std::min(base::thread_cpu_ns() - start_cpu_ns, wall_ns)));
 }
 
 ReadCost ReadTimes::median() const {

@@ -18,7 +18,6 @@
 #include "sense/jetson/boards.hpp"
 #include "sense/sampler/machine_lock.hpp"
 #include "sense/sampler/sensors.hpp"
-#include "sense/sampler/tier_scheduling.hpp"
 #include "sense/sampler/tier_thread.hpp"
 
 namespace kymo {
@@ -63,22 +62,14 @@ double rate_of(const sense::Sensor& sensor, const SamplerOptions& options) {
   if (const std::optional<double> own = own_rate_of(sensor, options)) {
     return *own;
   }
-  switch (sensor.tier()) {
-    case Tier::fast:
-      return options.fast_hz;
-    case Tier::medium:
-      return options.medium_hz;
-    case Tier::slow:
-      return options.slow_hz;
-  }
-  return 0;
+  return std::array{options.fast_hz, options.medium_hz, options.slow_hz}[static_cast<std::size_t>(sensor.tier())];
 }
 
 /// "nvml.fast" without its tier.
 std::string sensor_of(const std::string& name) {
   for (const Tier tier : {Tier::fast, Tier::medium, Tier::slow}) {
     const std::string end = std::string(".") + sense::name_of(tier);
-    if (name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0) {
+    if (name.size() > end.size() && name.ends_with(end)) {
       return name.substr(0, name.size() - end.size());
     }
   }

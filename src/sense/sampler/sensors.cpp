@@ -12,48 +12,35 @@ namespace kymo::sense {
 
 namespace {
 
-/// The requested sensor names.
-class NameFilter {
- public:
-  explicit NameFilter(const std::vector<std::string>& names) : names_(names) {
-    const std::vector<std::string> known = sensor_names();
-    for (const std::string& name : names) {
-      const std::string bare = name.substr(name.rfind('-', 0) == 0 ? 1 : 0);
-      if (std::find(known.begin(), known.end(), bare) == known.end()) {
-        std::string message = "there is no sensor '" + bare + "'; there are";
-        for (const std::string& other : known) {
-          message += " " + other;
-        }
-        throw std::invalid_argument(message);
+void check_names(const std::vector<std::string>& names) {
+  const std::vector<std::string> known = sensor_names();
+  for (const std::string& name : names) {
+    const std::string bare = name.substr(name.starts_with('-') ? 1 : 0);
+    if (std::find(known.begin(), known.end(), bare) == known.end()) {
+      std::string message = "there is no sensor '" + bare + "'; there are";
+      for (const std::string& other : known) {
+        message += " " + other;
       }
-      has_wanted_ = has_wanted_ || bare.size() == name.size();
+      throw std::invalid_argument(message);
     }
   }
+}
 
-  [[nodiscard]] bool takes(const std::string& name) const {
-    const auto is_listed = [this](const std::string& entry) {
-      return std::find(names_.begin(), names_.end(), entry) != names_.end();
-    };
-    return (!has_wanted_ || is_listed(name)) && !is_listed("-" + name);
-  }
-
- private:
-  const std::vector<std::string>& names_;
-  bool has_wanted_ = false;
-};
+/// Whether a list of names requests a sensor: "cpu,memory", or "-gpu" for all but one.
+bool take(const std::vector<std::string>& names, const std::string& sensor) {
+  const auto has = [&names](const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  const bool takes_all =
+      std::all_of(names.begin(), names.end(), [](const std::string& name) { return name.starts_with('-'); });
+  return (takes_all || has(sensor)) && !has("-" + sensor);
+}
 
 bool belongs_to(SensorGroup group, const SensorKind& kind) {
-  switch (group) {
-    case SensorGroup::all:
-      return true;
-    case SensorGroup::of_process:
-      return kind.is_of_process;
-    case SensorGroup::quick_of_machine:
-      return !kind.is_of_process && !kind.is_slow_to_make;
-    case SensorGroup::slow_of_machine:
-      return !kind.is_of_process && kind.is_slow_to_make;
-  }
-  return false;
+  const SensorGroup of_kind = kind.is_of_process     ? SensorGroup::of_process
+                              : kind.is_slow_to_make ? SensorGroup::slow_of_machine
+                                                     : SensorGroup::quick_of_machine;
+  return group == SensorGroup::all || group == of_kind;
 }
 
 }  // namespace
@@ -76,7 +63,8 @@ bool is_of_power(std::string_view sensor) {
 }
 
 SensorList make_sensors(const SensorOptions& options, SensorGroup group) {
-  const NameFilter filter(options.sensors);
+  const std::vector<std::string>& wanted = options.sensors;
+  check_names(wanted);
   SensorContext context;
   context.root = without_end_slash(options.root);
   context.process = options.process != 0 ? options.process : static_cast<std::uint64_t>(::getpid());
@@ -84,16 +72,14 @@ SensorList make_sensors(const SensorOptions& options, SensorGroup group) {
   SensorList list;
   for (const SensorKind& kind : sensor_kinds()) {
     const bool is_wanted = belongs_to(group, kind) && (options.covers_machine || kind.is_of_process) &&
-                           std::any_of(kind.names.begin(), kind.names.end(), [&filter](std::string_view name) {
-                             return !name.empty() && filter.takes(std::string(name));
+                           std::any_of(kind.names.begin(), kind.names.end(), [&wanted](std::string_view name) {
+                             return !name.empty() && take(wanted, std::string(name));
                            });
     if (is_wanted) {
       (context.board != nullptr && kind.make_of_board != nullptr ? kind.make_of_board : kind.make)(context, list);
     }
   }
-  list.erase(std::remove_if(list.begin(), list.end(),
-                            [&filter](const std::unique_ptr<Sensor>& sensor) { return !filter.takes(sensor->name()); }),
-             list.end());
+  std::erase_if(list, [&wanted](const std::unique_ptr<Sensor>& sensor) { return !take(wanted, sensor->name()); });
   return list;
 }
 

@@ -8,7 +8,6 @@
 #include <csignal>
 #include <cstdio>
 #include <ctime>
-#include <limits>
 #include <utility>
 
 #include <kymo/recorder.hpp>
@@ -17,7 +16,6 @@
 #include "base/system/system.hpp"
 #include "base/system/unchecked.hpp"
 #include "base/text/pattern_list.hpp"
-#include "sense/sampler/tier_scheduling.hpp"
 
 namespace kymo::sense {
 
@@ -67,15 +65,8 @@ void set_up_thread(Tier tier, const std::vector<int>& cpus) {
 }  // namespace
 
 const char* name_of(Tier tier) {
-  switch (tier) {
-    case Tier::fast:
-      return "fast";
-    case Tier::medium:
-      return "medium";
-    case Tier::slow:
-      return "slow";
-  }
-  return "?";
+  constexpr std::array names = {"fast", "medium", "slow"};
+  return names[static_cast<std::size_t>(tier)];
 }
 
 std::string rate_text(double hz) {
@@ -193,14 +184,15 @@ bool TierThread::has_deadlines_of(double hz) const {
 
 void TierThread::add(std::unique_ptr<Sensor> sensor, double hz, TierThread& home) {
   const std::lock_guard lock(mutex_);
-  added_.emplace_back(std::move(sensor), hz, home);
-  has_added_.store(true, std::memory_order_release);
   is_warm_ = is_warm_ && has_ended_;
-  wake_for_added();
+  add(SensorFeed(std::move(sensor), hz, home));
 }
 
-/// A tier without deadlines of its own may sleep for a second. Called with the lock held.
-void TierThread::wake_for_added() {
+/// Called with the lock held.
+void TierThread::add(SensorFeed feed) {
+  added_.push_back(std::move(feed));
+  has_added_.store(true, std::memory_order_release);
+  // A tier without deadlines of its own may sleep for a second.
   if (!has_ended_ && !is_counted()) {
     timer_.wake();
   }
@@ -226,9 +218,7 @@ void TierThread::take_over(SensorFeed feed) {
   constexpr std::int64_t pause_ns = 200'000'000;
   const std::lock_guard lock(mutex_);
   feed.deadline_ns = base::monotonic_now_ns() + pause_ns;
-  added_.push_back(std::move(feed));
-  has_added_.store(true, std::memory_order_release);
-  wake_for_added();
+  add(std::move(feed));
 }
 
 /// Returns guests with large sources, such as a thousand interfaces, because they would make this tier late.
@@ -401,7 +391,10 @@ void TierThread::tick(SamplingState& state, std::int64_t now_ns) {
     has_ticked_.notify_all();
   }
   if (end_ns - cost_time_ns_ >= second_ns) {
-    keep_account(state, end_ns);
+    record_cost(end_ns);
+    if (tier_ == state.claiming_tier) {
+      state.claim_machine();
+    }
   }
 }
 
@@ -446,13 +439,6 @@ void TierThread::count_missed() {
     missed.home->missed_.fetch_add(missed.count, std::memory_order_release);
   }
   missed_now_.clear();
-}
-
-void TierThread::keep_account(SamplingState& state, std::int64_t now_ns) {
-  record_cost(now_ns);
-  if (tier_ == state.claiming_tier) {
-    state.claim_machine();
-  }
 }
 
 void TierThread::record_cost(std::int64_t now_ns) {

@@ -129,14 +129,13 @@ class TierThread {
   void sample_feeds(std::int64_t now_ns);
   void take_added();
   void take_over(SensorFeed feed);
-  void wake_for_added();
+  void add(SensorFeed feed);
   void send_home_slow_guests();
   void advance_feeds(std::int64_t now_ns, std::int64_t end_ns);
   /// Whether the tier has its own deadlines, which are counted. Other tiers use those of their sensors.
   [[nodiscard]] bool is_counted() const { return hz_ != 0 && tier_ == Tier::fast; }
   [[nodiscard]] std::int64_t next_deadline_ns() const;
   [[nodiscard]] std::int64_t deadline_after(std::int64_t deadline_ns) const;
-  void keep_account(SamplingState& state, std::int64_t now_ns);
   void record_cost(std::int64_t now_ns);
   void miss(TierThread& home, std::int64_t period_ns, std::uint64_t count);
   void count_missed();

@@ -1,7 +1,6 @@
 // /sys/class/power_supply: the power that the batteries of a laptop give. Sensor "battery".
 //
 // On mains a battery measures its own charging, not what the machine uses: that is a gap.
-#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -48,11 +47,7 @@ class BatterySensor final : public Sensor {
       const double charge = battery.charge.read_number();
       set(battery.metric + 1, charge >= 0 && charge <= 100 ? charge : missing);
     }
-    if (failed != nullptr) {
-      set_trouble(failed->describe_error());
-    } else {
-      clear_trouble();
-    }
+    set_trouble(failed != nullptr ? failed->describe_error() : "");
   }
 
  private:
@@ -88,10 +83,7 @@ class BatterySensor final : public Sensor {
       MetricDeclaration power = describe("battery_power", "W", source, MetricKind::gauge, has_power ? 1e-6 : 0);
       MetricDeclaration charge = describe("battery_charge", "%", listed + "/capacity", MetricKind::gauge, 1);
       power.labels = charge.labels = {{"battery", name}};
-      const auto file = [&folder](const char* file_name) {
-        constexpr std::size_t most_bytes = 64;
-        return SourceFile(folder + "/" + file_name, most_bytes);
-      };
+      const auto file = [&folder](const char* file_name) { return SourceFile(folder + "/" + file_name, number_bytes); };
       Battery battery{file("status"), file("capacity"), std::nullopt, file("voltage_now"), file("current_now")};
       if (has_power) {
         battery.power.emplace(file("power_now"));

@@ -7,12 +7,10 @@
 #include <array>
 #include <cerrno>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include "sense/common/device_files.hpp"
 #include "sense/common/parse.hpp"
-#include "sense/common/percent.hpp"
 #include "sense/common/source_file.hpp"
 #include "sense/sources/device_table.hpp"
 
@@ -76,28 +74,19 @@ std::string unescaped(std::string_view text) {
 
 /// Whether a comma-separated list contains a name.
 bool lists(std::string_view names, std::string_view name) {
-  while (!names.empty()) {
-    const std::size_t comma = std::min(names.find(','), names.size());
-    if (names.substr(0, comma) == name) {
+  for (TextCursor rest(names); !rest.at_end();) {
+    if (rest.until(',') == name) {
       return true;
     }
-    names.remove_prefix(std::min(comma + 1, names.size()));
   }
   return false;
 }
 
 /// The number after a key at the start of a line; NaN if there is none or the line is truncated.
 double count_of(std::string_view text, std::string_view key) {
-  TextCursor lines(text);
-  while (!lines.at_end()) {
-    TextCursor line(lines.line());
-    const bool is_cut = lines.at_end() && text.back() != '\n';
-    if (line.word() == key && !is_cut) {
-      const auto number = line.number();
-      return number ? static_cast<double>(*number) : missing;
-    }
-  }
-  return missing;
+  auto line = behind_key(text, key);
+  const auto number = line ? line->number() : std::nullopt;
+  return number ? static_cast<double>(*number) : missing;
 }
 
 class CgroupSensor final : public Sensor {
@@ -173,14 +162,13 @@ class CgroupSensor final : public Sensor {
     TextCursor lines(membership_);
     while (!lines.at_end()) {
       // "4:memory:/user.slice", "0::/user.slice"
-      const std::string_view line = lines.line();
-      const std::size_t first = std::min(line.find(':'), line.size());
-      const std::size_t second = line.find(':', first + 1);
-      if (second == std::string_view::npos) {
+      TextCursor line(lines.line());
+      line.until(':');
+      const std::string_view controllers = line.until(':');
+      const std::string_view path = line.rest();
+      if (path.empty()) {
         continue;
       }
-      const std::string_view controllers = line.substr(first + 1, second - first - 1);
-      const std::string_view path = line.substr(second + 1);
       if (lists(controllers, controller)) {
         Group group = visible_group(find_mount(mounts, "cgroup", controller), path, false);
         if (!group.directory.empty()) {
@@ -281,7 +269,7 @@ class CgroupSensor final : public Sensor {
       const bool is_unified = cpu_file_->path().ends_with("cpu.stat");
       double used_us = missing;
       if (is_unified) {
-        used_us = count_of(text, "usage_usec");
+        used_us = count_of(text, "usage_usec ");
       } else if (parse_whole_number(text, used_us) && text.back() == '\n') {
         used_us /= 1000;
       } else {
@@ -292,9 +280,9 @@ class CgroupSensor final : public Sensor {
     if (throttled_file_) {
       const std::string_view text = throttled_file_->read();
       const double throttled_us =
-          cpu_group_.is_unified ? count_of(text, "throttled_usec") : count_of(text, "throttled_time") / 1000;
+          cpu_group_.is_unified ? count_of(text, "throttled_usec ") : count_of(text, "throttled_time ") / 1000;
       report_rate(cpu_throttled, throttled_us, 1e6, now_ns, throttled_file_->path());
-      report(throttled_periods, count_of(text, "nr_throttled"), throttled_file_->path());
+      report(throttled_periods, count_of(text, "nr_throttled "), throttled_file_->path());
     }
   }
 
@@ -306,7 +294,7 @@ class CgroupSensor final : public Sensor {
       report(memory_peak, memory_peak_file_->read_number(), memory_peak_file_->path());
     }
     if (oom_file_) {
-      report(oom_kills, count_of(oom_file_->read(), "oom_kill"), oom_file_->path());
+      report(oom_kills, count_of(oom_file_->read(), "oom_kill "), oom_file_->path());
     }
   }
 
@@ -315,20 +303,13 @@ class CgroupSensor final : public Sensor {
       return;
     }
     const std::string_view text = io_file_->read();
-    double read_bytes = 0;
-    double written_bytes = 0;
     // A group without I/O has an empty file.
-    if (text.empty() && io_file_->error() != ENODATA) {
-      read_bytes = written_bytes = missing;
-    }
+    const bool is_whole = text.empty() ? io_file_->error() == ENODATA : text.back() == '\n';
+    double read_bytes = is_whole ? 0 : missing;
+    double written_bytes = read_bytes;
     TextCursor lines(text);
-    while (!lines.at_end()) {
-      const std::string_view line = lines.line();
-      if (lines.at_end() && text.back() != '\n') {
-        read_bytes = written_bytes = missing;
-        break;
-      }
-      add_io(line, read_bytes, written_bytes);
+    while (const auto line = lines.whole_line()) {
+      add_io(*line, read_bytes, written_bytes);
     }
     report_rate(io_read, read_bytes, 0, now_ns, io_file_->path());
     report_rate(io_write, written_bytes, 0, now_ns, io_file_->path());
@@ -356,7 +337,7 @@ class CgroupSensor final : public Sensor {
   /// Whether a device's I/O is counted again at the disks below it: mapped volumes, RAIDs, loops.
   bool is_made_of_others(std::string_view device) {
     std::size_t next = 0;
-    if (const Device* const known = find_entry(devices_, device, next)) {
+    if (const Device* const known = find_entry(devices_, &Device::name, device, next)) {
       return known->is_made_of_others;
     }
     constexpr std::size_t most_devices = 1024;

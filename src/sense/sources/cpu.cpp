@@ -12,7 +12,6 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -20,9 +19,9 @@
 #include <utility>
 
 #include "sense/common/parse.hpp"
-#include "sense/common/percent.hpp"
 #include "sense/common/sensor.hpp"
 #include "sense/common/source_file.hpp"
+#include "sense/sources/device_table.hpp"
 
 namespace kymo::sense {
 
@@ -219,12 +218,11 @@ class CpuSensor final : public Sensor {
     std::size_t next = 0;
     bool has_any = false;
     while (cursor.rest().substr(0, 3) == "cpu") {
-      std::string_view line = cursor.line();
-      const bool is_cut = cursor.at_end() && text.back() != '\n';
-      if (is_cut) {
+      const auto whole = cursor.whole_line();
+      if (!whole) {
         break;
       }
-      line.remove_prefix(3);
+      std::string_view line = whole->substr(3);
       Core* core = nullptr;
       if (line.empty() || line.front() == ' ') {
         // The total line includes cores that are off; if cores are listed, their sum is used instead.
@@ -246,14 +244,8 @@ class CpuSensor final : public Sensor {
   }
 
   Core* core_of(std::uint64_t number, std::size_t& next) {
-    for (std::size_t i = 0; i < cores_.size(); ++i, ++next) {
-      next = next < cores_.size() ? next : 0;
-      if (cores_[next].number == number) {
-        return &cores_[next++];
-      }
-    }
-    if (number >= most_cores) {
-      return nullptr;
+    if (Core* const known = find_entry(cores_, &Core::number, number, next); known != nullptr || number >= most_cores) {
+      return known;
     }
     Core core;
     core.number = number;
@@ -394,26 +386,18 @@ class SchedulerSensor final : public Sensor {
         counts_ns_ = time_ns;
       }
     });
-    if (load_trouble_.empty() && now_ns - load_ns_ < load_period_ns && load_ns_ != 0) {
-      tell_trouble();
-      return;
+    if (!load_trouble_.empty() || now_ns - load_ns_ >= load_period_ns || load_ns_ == 0) {
+      load_ns_ = now_ns;
+      TextCursor cursor(load_.read());
+      double load = missing;
+      const bool has_load = parse_whole_number(cursor.word(), load) && load >= 0;
+      set_renewing(load_1m_, has_load ? load : missing, now_ns);
+      load_trouble_ = has_load ? "" : describe_trouble(load_);
     }
-    load_ns_ = now_ns;
-    TextCursor cursor(load_.read());
-    double load = missing;
-    const bool has_load = parse_whole_number(cursor.word(), load) && load >= 0;
-    set_renewing(load_1m_, has_load ? load : missing, now_ns);
-    load_trouble_ = has_load ? "" : describe_trouble(load_);
-    tell_trouble();
-  }
-
-  void tell_trouble() {
     if (!stat_trouble_.empty() && !load_trouble_.empty()) {
       set_unavailable(stat_trouble_);
-    } else if (!stat_trouble_.empty() || !load_trouble_.empty()) {
-      set_trouble(stat_trouble_ + load_trouble_);
     } else {
-      clear_trouble();
+      set_trouble(stat_trouble_ + load_trouble_);
     }
   }
 
@@ -428,11 +412,10 @@ class SchedulerSensor final : public Sensor {
     if (at != std::string_view::npos) {
       constexpr std::array<std::string_view, 3> names = {"ctxt", "procs_running", "procs_blocked"};
       TextCursor lines(text.substr(at + 1));
-      while (!lines.at_end()) {
-        TextCursor line(lines.line());
-        const bool is_cut = lines.at_end() && text.back() != '\n';
+      while (const auto whole = lines.whole_line()) {
+        TextCursor line(*whole);
         const auto name = std::find(names.begin(), names.end(), line.word());
-        const auto number = name == names.end() || is_cut ? std::nullopt : line.number();
+        const auto number = name == names.end() ? std::nullopt : line.number();
         if (number) {
           counts[static_cast<std::size_t>(name - names.begin())] = static_cast<double>(*number);
         }

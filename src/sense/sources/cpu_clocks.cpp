@@ -1,13 +1,12 @@
 // The clocks of the cores: /sys/devices/system/cpu/cpuN/cpufreq/scaling_cur_freq (kHz), else /proc/cpuinfo of x86
 // ("processor : 0", "cpu MHz : 2596.134", a paragraph each).
-#include <cmath>
-#include <limits>
 #include <optional>
 
 #include "sense/common/device_files.hpp"
 #include "sense/common/parse.hpp"
 #include "sense/common/sensor.hpp"
 #include "sense/common/source_file.hpp"
+#include "sense/sources/device_table.hpp"
 
 namespace kymo::sense {
 
@@ -78,17 +77,13 @@ class CpuClockSensor final : public Sensor {
 
   void look_for_frequency_files() {
     for (const std::string& name : list_directory(directory_)) {
-      TextCursor cursor(name);
-      if (!cursor.skip("cpu")) {
-        continue;
-      }
-      const std::uint64_t number = cursor.number().value_or(most_cores);
+      const std::optional<unsigned> number = number_between(name, "cpu", "");
       std::string path = directory_ + "/" + name + "/cpufreq/scaling_cur_freq";
-      if (number >= most_cores || !cursor.at_end() || !is_there(path)) {
+      if (!number || *number >= most_cores || !is_there(path)) {
         continue;
       }
       has_frequency_files_ = true;
-      Core& core = core_of(number, path);
+      Core& core = core_of(*number, path);
       if (!core.file) {
         core.file.emplace(std::move(path), 64);
       }
@@ -96,36 +91,28 @@ class CpuClockSensor final : public Sensor {
   }
 
   Core& core_of(std::uint64_t number, const std::string& source) {
-    for (Core& core : cores_) {
-      if (core.number == number) {
-        return core;
-      }
+    std::size_t from = 0;
+    if (Core* const known = find_entry(cores_, &Core::number, number, from)) {
+      return *known;
     }
-    MetricDeclaration declaration = describe("cpu_clock", "MHz", source, MetricKind::gauge, 0.001);
-    declaration.labels = {{"core", std::to_string(number)}};
-    cores_.push_back({number, add_metric(std::move(declaration)), std::nullopt});
-    return cores_.back();
+    const std::size_t metric =
+        add_metric(describe("cpu_clock", "MHz", source, MetricKind::gauge, 0.001, {{"core", std::to_string(number)}}));
+    return cores_.emplace_back(Core{number, metric, std::nullopt});
   }
 
   void read_cpuinfo() {
     for (Core& core : cores_) {
       core.clock_mhz = missing;
     }
-    const std::string_view text = cpuinfo_.read();
-    TextCursor lines(text);
+    TextCursor lines(cpuinfo_.read());
     std::optional<std::uint64_t> number;
-    while (!lines.at_end()) {
-      const std::string_view line = lines.line();
-      const std::size_t colon = line.find(':');
-      if (colon == std::string_view::npos || (lines.at_end() && text.back() != '\n')) {
-        continue;
-      }
-      const std::string_view key = trimmed(line.substr(0, colon));
-      const std::string_view value = line.substr(colon + 1);
+    while (const auto line = lines.whole_line()) {
+      TextCursor value(*line);
+      const std::string_view key = trimmed(value.until(':'));
       double clock_mhz = missing;
       if (key == "processor") {
-        number = TextCursor(value).number();
-      } else if (key == "cpu MHz" && number && *number < most_cores && parse_whole_number(value, clock_mhz)) {
+        number = value.number();
+      } else if (key == "cpu MHz" && number && *number < most_cores && parse_whole_number(value.rest(), clock_mhz)) {
         core_of(*number, cpuinfo_.path()).clock_mhz = clock_mhz;
       }
     }

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "sense/common/parse.hpp"
@@ -36,13 +35,13 @@ template <std::size_t N>
   return true;
 }
 
-/// The entry with a name (`Entry::name`), or nullptr. Tables list their devices in the same order at each read, so the
-/// search begins after the entry found before: `next`, 0 at the start of a table.
-template <typename Entry>
-[[nodiscard]] Entry* find_entry(std::vector<Entry>& entries, std::string_view name, std::size_t& next) {
+/// The entry with a value of a member, such as its name, or nullptr. Tables list their devices in the same order at each
+/// read, so the search begins after the entry found before: `next`, 0 at the start of a table.
+template <typename Entry, typename Member, typename Value>
+[[nodiscard]] Entry* find_entry(std::vector<Entry>& entries, Member member, const Value& value, std::size_t& next) {
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const std::size_t at = next + i < entries.size() ? next + i : next + i - entries.size();
-    if (entries[at].name == name) {
+    if (entries[at].*member == value) {
       next = at + 1;
       return &entries[at];
     }

@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "sense/common/device_files.hpp"
 #include "sense/common/parse.hpp"
-#include "sense/common/percent.hpp"
 #include "sense/common/source_file.hpp"
 #include "sense/sources/device_table.hpp"
 
@@ -28,8 +26,7 @@ bool is_partition_name(std::string_view name) {
   if (base == name.size() || base == 0) {
     return false;
   }
-  const auto begins_with = [&](std::string_view prefix) { return name.substr(0, prefix.size()) == prefix; };
-  if (begins_with("sd") || begins_with("hd") || begins_with("vd") || begins_with("xvd")) {
+  if (name.starts_with("sd") || name.starts_with("hd") || name.starts_with("vd") || name.starts_with("xvd")) {
     return true;
   }
   return name[base - 1] == 'p' && base >= 2 && base::is_digit(name[base - 2]);
@@ -93,15 +90,14 @@ class DiskSensor final : public Sensor {
     }
     TextCursor lines(text);
     std::size_t next = 0;
-    while (!lines.at_end()) {
-      TextCursor line(lines.line());
-      const bool is_cut = lines.at_end() && text.back() != '\n';
+    while (const auto whole = lines.whole_line()) {
+      TextCursor line(*whole);
       const bool has_device = line.number() && line.number();
       const std::string_view name = line.word();
-      if (!has_device || name.empty() || is_cut) {
+      if (!has_device || name.empty()) {
         continue;
       }
-      Disk* disk = find_entry(disks_, name, next);
+      Disk* disk = find_entry(disks_, &Disk::name, name, next);
       if (disk == nullptr) {
         disk = add_disk(name);
       }
@@ -146,8 +142,7 @@ class DiskSensor final : public Sensor {
 
   [[nodiscard]] bool is_whole_disk(std::string_view name) const {
     for (const std::string_view in_memory : {"loop", "ram", "zram"}) {
-      if (name.substr(0, in_memory.size()) == in_memory && name.size() > in_memory.size() &&
-          base::is_digit(name[in_memory.size()])) {
+      if (name.starts_with(in_memory) && name.size() > in_memory.size() && base::is_digit(name[in_memory.size()])) {
         return false;
       }
     }
@@ -158,8 +153,7 @@ class DiskSensor final : public Sensor {
     // Consists of other disks (a mapped volume, a RAID), so its traffic is counted there as well.
     const bool is_made_of_others = has_blocks_ && !list_directory(block_of(disk.name) + "/slaves").empty();
     const auto add = [&](std::string_view name, std::string_view unit, MetricKind kind, double step) {
-      MetricDeclaration declaration = describe(name, unit, file_.path(), kind, step);
-      declaration.labels = {{"disk", disk.name}};
+      MetricDeclaration declaration = describe(name, unit, file_.path(), kind, step, {{"disk", disk.name}});
       declaration.traits = is_made_of_others ? MetricDeclaration::total : 0;
       return add_metric(std::move(declaration));
     };

@@ -164,17 +164,16 @@ class HwmonSensor final : public ChannelSensor {
 
   static Channel make_channel(const Chip& chip, const Quantity& quantity, const std::string& name,
                               const std::string& stem, std::string label) {
-    Channel channel;
-    channel.declaration =
-        describe(quantity.metric, quantity.unit, chip.listed + "/" + name, quantity.kind, 1 / quantity.per_unit);
-    channel.declaration.labels = {{"chip", chip.label}, {"channel", std::move(label)}};
+    Channel channel{
+        .declaration = describe(quantity.metric, quantity.unit, chip.listed + "/" + name, quantity.kind,
+                                1 / quantity.per_unit, {{"chip", chip.label}, {"channel", std::move(label)}}),
+        .path = chip.directory + "/" + name,
+        .per_unit = quantity.per_unit,
+        .pace = quantity.pace};
     channel.declaration.renewal_ns = stated_ns(chip.directory + "/update_interval");
     if (quantity.suffix == "_average") {
       channel.declaration.window_ns = stated_ns(chip.directory + "/" + stem + "_average_interval");
     }
-    channel.path = chip.directory + "/" + name;
-    channel.per_unit = quantity.per_unit;
-    channel.pace = quantity.pace;
     return channel;
   }
 };

@@ -21,24 +21,20 @@ double page_bytes() {
 class MemorySensor final : public Sensor {
  public:
   explicit MemorySensor(const SensorContext& context)
-      : Sensor("memory", Tier::fast),
-        file_(context.at("/proc/meminfo"), 4096),
-        used_(add("memory_used")),
-        available_(add("memory_available")),
-        total_(add("memory_total")),
-        cached_(add("memory_cached")),
-        swap_used_(add("swap_used")),
-        dirty_(add("memory_dirty")) {}
+      : Sensor("memory", Tier::fast), file_(context.at("/proc/meminfo"), 4096) {
+    for (const std::string_view name : names) {
+      // The kernel counts pages.
+      add_metric(describe(name, "B", file_.path(), MetricKind::gauge, page_bytes()));
+    }
+  }
 
  private:
   enum Field : std::size_t { total, available, cached, swap_total, swap_free, dirty, field_count };
   static constexpr std::array<std::string_view, field_count> keys = {
       "MemTotal:", "MemAvailable:", "Cached:", "SwapTotal:", "SwapFree:", "Dirty:"};
 
-  // The kernel counts pages.
-  std::size_t add(std::string_view name) {
-    return add_metric(describe(name, "B", file_.path(), MetricKind::gauge, page_bytes()));
-  }
+  static constexpr std::array<std::string_view, 6> names = {"memory_used",   "memory_available", "memory_total",
+                                                            "memory_cached", "swap_used",        "memory_dirty"};
 
   void read_source(std::int64_t) override {
     const std::string_view text = file_.read();
@@ -52,12 +48,12 @@ class MemorySensor final : public Sensor {
       set_unavailable("holds no amounts of memory: " + file_.path());
       return;
     }
-    set(total_, bytes[total]);
-    set(available_, bytes[available]);
-    set(used_, difference(bytes[total], bytes[available]));
-    set(cached_, bytes[cached]);
-    set(swap_used_, difference(bytes[swap_total], bytes[swap_free]));
-    set(dirty_, bytes[dirty]);
+    const std::array<double, names.size()> values = {
+        difference(bytes[total], bytes[available]),      bytes[available], bytes[total], bytes[cached],
+        difference(bytes[swap_total], bytes[swap_free]), bytes[dirty]};
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      set(i, values[i]);
+    }
   }
 
   static double difference(double all, double part) { return part <= all ? all - part : missing; }
@@ -85,19 +81,6 @@ class MemorySensor final : public Sensor {
     return at < text.size() && text.substr(at, key.size()) == key && (at == 0 || text[at - 1] == '\n');
   }
 
-  static std::size_t find_line(std::string_view text, std::string_view key, std::size_t from) {
-    std::size_t at = from == 0 ? 0 : text.find('\n', from);
-    at += from != 0 && at != std::string_view::npos ? 1 : 0;
-    while (at < text.size()) {
-      if (is_line(text, at, key)) {
-        return at;
-      }
-      const std::size_t end = text.find('\n', at);
-      at = end == std::string_view::npos ? text.size() : end + 1;
-    }
-    return std::string_view::npos;
-  }
-
   /// "       24684084 kB\n...": complete, or it was truncated.
   static double parse_kilobytes(std::string_view text) {
     constexpr std::uint64_t most_kilobytes = std::uint64_t{1} << 43;
@@ -108,12 +91,6 @@ class MemorySensor final : public Sensor {
 
   SourceFile file_;
   std::array<std::size_t, field_count> places_{};
-  std::size_t used_;
-  std::size_t available_;
-  std::size_t total_;
-  std::size_t cached_;
-  std::size_t swap_used_;
-  std::size_t dirty_;
 };
 
 class PagingSensor final : public Sensor {

@@ -4,7 +4,6 @@
 //     received: bytes packets errors drops fifo frame compressed multicast; sent: bytes packets errors drops ...
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "sense/common/device_files.hpp"
 #include "sense/common/parse.hpp"
@@ -59,13 +58,10 @@ class NetworkSensor final : public Sensor {
     }
     TextCursor lines(text);
     std::size_t next = 0;
-    while (!lines.at_end()) {
-      const std::string_view line = lines.line();
-      const std::size_t colon = line.find(':');
-      if (colon == std::string_view::npos || (lines.at_end() && text.back() != '\n')) {
-        continue;
-      }
-      take_line(trimmed(line.substr(0, colon)), TextCursor(line.substr(colon + 1)), next);
+    while (const auto whole = lines.whole_line()) {
+      TextCursor line(*whole);
+      const std::string_view name = trimmed(line.until(':'));
+      take_line(name, line, next);
     }
     show_interfaces();
   }
@@ -75,7 +71,7 @@ class NetworkSensor final : public Sensor {
     if (!take_numbers(line, columns)) {
       return;
     }
-    Interface* interface = find_entry(interfaces_, name, next);
+    Interface* interface = find_entry(interfaces_, &Interface::name, name, next);
     if (interface == nullptr) {
       // Machines with containers keep creating interfaces.
       if (interfaces_.size() == most_interfaces) {
@@ -108,8 +104,8 @@ class NetworkSensor final : public Sensor {
       is_above_others |= entry.compare(0, 6, "lower_") == 0;
     }
     const auto add = [&](std::string_view name, std::string_view unit) {
-      MetricDeclaration declaration = describe(name, unit, file_.path());
-      declaration.labels = {{"interface", interface.name}};
+      MetricDeclaration declaration =
+          describe(name, unit, file_.path(), MetricKind::gauge, 0, {{"interface", interface.name}});
       declaration.traits = is_above_others ? MetricDeclaration::total : 0;
       return add_metric(std::move(declaration));
     };

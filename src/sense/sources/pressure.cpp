@@ -3,14 +3,11 @@
 //     some avg10=0.90 avg60=0.64 avg300=7.32 total=11513953492     at least one task waited; total in microseconds
 //     full avg10=0.00 avg60=0.00 avg300=0.00 total=0               all of them did
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include "sense/common/parse.hpp"
-#include "sense/common/percent.hpp"
 #include "sense/common/sensor.hpp"
 #include "sense/common/source_file.hpp"
 
@@ -88,16 +85,9 @@ class PressureSensor final : public Sensor {
 
   static std::optional<std::uint64_t> find_total(std::string_view text, std::string_view kind) {
     constexpr std::string_view key = "total=";
-    TextCursor lines(text);
-    while (!lines.at_end()) {
-      const std::string_view line = lines.line();
-      const std::size_t at = line.find(key);
-      const bool is_cut = lines.at_end() && text.back() != '\n';
-      if (line.substr(0, kind.size()) == kind && at != std::string_view::npos && !is_cut) {
-        return TextCursor(line.substr(at + key.size())).number();
-      }
-    }
-    return std::nullopt;
+    const auto line = behind_key(text, kind);
+    const std::size_t at = line ? line->rest().find(key) : std::string_view::npos;
+    return at != std::string_view::npos ? TextCursor(line->rest().substr(at + key.size())).number() : std::nullopt;
   }
 
   std::vector<Resource> resources_;

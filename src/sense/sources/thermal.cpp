@@ -36,12 +36,10 @@ class ThermalSensor final : public ChannelSensor {
       if (before > 0) {
         type += '#' + std::to_string(before + 1);
       }
-      Channel channel;
-      channel.declaration = describe("temperature", "C", zone + "/temp", MetricKind::gauge, 1e-3);
-      channel.declaration.labels = {{"zone", std::move(type)}};
-      channel.path = context().at(zone) + "/temp";
-      channel.per_unit = 1e3;
-      channels.push_back(std::move(channel));
+      channels.push_back({.declaration = describe("temperature", "C", zone + "/temp", MetricKind::gauge, 1e-3,
+                                                  {{"zone", std::move(type)}}),
+                          .path = context().at(zone) + "/temp",
+                          .per_unit = 1e3});
     }
     return channels;
   }

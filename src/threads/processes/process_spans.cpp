@@ -1,7 +1,7 @@
 #include "threads/processes/process_spans.hpp"
 
 #include <algorithm>
-#include <charconv>
+#include <cstdlib>
 #include <string_view>
 #include <utility>
 
@@ -60,15 +60,8 @@ std::string read_command(std::uint32_t pid) {
 std::uint64_t read_memory(std::uint32_t pid) {
   const std::string status = base::read_small_file("/proc/" + std::to_string(pid) + "/status");
   constexpr std::string_view key = "\nVmHWM:";
-  std::size_t at = status.find(key);
-  if (at == std::string::npos) {
-    return 0;
-  }
-  at = status.find_first_of("0123456789", at);
-  std::uint64_t kib = 0;
-  if (at != std::string::npos) {
-    std::from_chars(status.data() + at, status.data() + status.size(), kib);
-  }
+  const std::size_t at = status.find(key);
+  const std::uint64_t kib = at != std::string::npos ? std::strtoull(status.c_str() + at + key.size(), nullptr, 10) : 0;
   return kib <= UINT64_MAX / 1024 ? kib * 1024 : 0;
 }
 
@@ -127,10 +120,9 @@ void ProcessSpans::rename(const KernelRecord& record) {
     process->command.clear();
     process->asks_command = true;
     if (process->threads > 1) {
-      for (auto thread = threads_.begin(); thread != threads_.end();) {
-        const bool is_gone = thread->second.pid == record.pid && thread->first != record.tid;
-        thread = is_gone ? threads_.erase(thread) : std::next(thread);
-      }
+      std::erase_if(threads_, [&record](const auto& thread) {
+        return thread.second.pid == record.pid && thread.first != record.tid;
+      });
       process->threads = 1;
     }
   }
@@ -193,12 +185,7 @@ void ProcessSpans::take(const KernelRecord& record, ThreadId /*thread*/) {
       }
       return;
     }
-    case Kind::other:
-    case Kind::mapped:
-    case Kind::sampled:
-    case Kind::leaving:
-    case Kind::waking:
-    case Kind::lost_records:
+    default:
       return;
   }
 }

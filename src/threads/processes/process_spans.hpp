@@ -1,7 +1,6 @@
 // Turns the kernel's records about threads into spans of processes: when each one ran, what it was, and what it took.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>

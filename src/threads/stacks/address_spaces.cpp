@@ -16,10 +16,7 @@ AddressSpaces::Process* AddressSpaces::process_of(std::uint32_t pid) {
 
 void AddressSpaces::begin_process(const KernelRecord& record) {
   const auto parent = processes_.find(record.parent_pid);
-  Process child;
-  if (parent != processes_.end()) {
-    child.mappings = parent->second.mappings;
-  }
+  Process child = parent != processes_.end() ? Process{parent->second.mappings} : Process();
   if (Process* const process = process_of(record.pid)) {
     *process = std::move(child);
   }

@@ -3,18 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <string_view>
 #include <utility>
 
-#include <dlfcn.h>
-#include <elfutils/libdw.h>
-#include <fcntl.h>
-#include <gelf.h>
 #include <sys/auxv.h>
-#include <sys/stat.h>
 
 #include "base/system/file.hpp"
+#include "threads/stacks/debug_library.hpp"
 #include "threads/stacks/frame_expression.hpp"
+#include "threads/symbols/file_parts.hpp"
 
 namespace kymo::threads {
 namespace {
@@ -25,70 +21,6 @@ constexpr unsigned own_machine = EM_AARCH64;
 constexpr unsigned own_machine = EM_X86_64;
 #endif
 
-/// The libraries' functions, found at run time: a copy of the command also runs where they are missing.
-struct Library {
-  decltype(&::elf_version) version = nullptr;
-  decltype(&::elf_begin) begin = nullptr;
-  decltype(&::elf_memory) memory = nullptr;
-  decltype(&::elf_end) end = nullptr;
-  decltype(&::elf_getphdrnum) count_segments = nullptr;
-  decltype(&::gelf_getphdr) get_segment = nullptr;
-  decltype(&::gelf_getehdr) get_header = nullptr;
-  decltype(&::elf_nextscn) next_section = nullptr;
-  decltype(&::gelf_getshdr) get_section = nullptr;
-  decltype(&::elf_getshdrstrndx) get_name_section = nullptr;
-  decltype(&::elf_strptr) get_name = nullptr;
-  decltype(&::dwarf_getcfi_elf) get_frames = nullptr;
-  decltype(&::dwarf_cfi_end) end_frames = nullptr;
-  decltype(&::dwarf_begin_elf) begin_debug = nullptr;
-  decltype(&::dwarf_end) end_debug = nullptr;
-  decltype(&::dwarf_getcfi) get_debug_frames = nullptr;
-  decltype(&::dwarf_cfi_addrframe) find_frame = nullptr;
-  decltype(&::dwarf_frame_info) get_info = nullptr;
-  decltype(&::dwarf_frame_cfa) get_frame_address = nullptr;
-  decltype(&::dwarf_frame_register) get_register = nullptr;
-  bool is_there = false;
-};
-
-template <typename Function>
-bool find(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(::dlsym(library, name));
-  return function != nullptr;
-}
-
-Library load() {
-  Library all;
-  void* const elf = ::dlopen("libelf.so.1", RTLD_NOW | RTLD_LOCAL);
-  void* const dwarf = ::dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
-  all.is_there = elf != nullptr && dwarf != nullptr && find(elf, "elf_version", all.version) &&
-                 find(elf, "elf_begin", all.begin) && find(elf, "elf_memory", all.memory) &&
-                 find(elf, "elf_end", all.end) && find(elf, "elf_getphdrnum", all.count_segments) &&
-                 find(elf, "gelf_getphdr", all.get_segment) && find(elf, "gelf_getehdr", all.get_header) &&
-                 find(elf, "elf_nextscn", all.next_section) && find(elf, "gelf_getshdr", all.get_section) &&
-                 find(elf, "elf_getshdrstrndx", all.get_name_section) && find(elf, "elf_strptr", all.get_name) &&
-                 find(dwarf, "dwarf_getcfi_elf", all.get_frames) && find(dwarf, "dwarf_cfi_end", all.end_frames) &&
-                 find(dwarf, "dwarf_begin_elf", all.begin_debug) && find(dwarf, "dwarf_end", all.end_debug) &&
-                 find(dwarf, "dwarf_getcfi", all.get_debug_frames) &&
-                 find(dwarf, "dwarf_cfi_addrframe", all.find_frame) && find(dwarf, "dwarf_frame_info", all.get_info) &&
-                 find(dwarf, "dwarf_frame_cfa", all.get_frame_address) &&
-                 find(dwarf, "dwarf_frame_register", all.get_register) && all.version(EV_CURRENT) != EV_NONE;
-  return all;
-}
-
-const Library& library() {
-  static const Library loaded = load();
-  return loaded;
-}
-
-struct EndElf {
-  void operator()(Elf* elf) const { library().end(elf); }
-};
-struct EndFrames {
-  void operator()(Dwarf_CFI* frames) const { library().end_frames(frames); }
-};
-struct EndDebugInformation {
-  void operator()(Dwarf* debug) const { library().end_debug(debug); }
-};
 struct Free {
   void operator()(Dwarf_Frame* frame) const { std::free(frame); }  // NOLINT(cppcoreguidelines-no-malloc): libdw's
 };
@@ -100,133 +32,86 @@ Elf* open_vdso() {
     return nullptr;
   }
   const auto* const header = reinterpret_cast<const Elf64_Ehdr*>(image);
-  return library().memory(image, header->e_shoff + std::size_t{header->e_shnum} * header->e_shentsize);
+  return debug_library().memory(image, header->e_shoff + std::size_t{header->e_shnum} * header->e_shentsize);
 }
 
-}  // namespace
+class FramesByLibdw final : public CallFrames {
+ public:
+  /// False if the file is not as open() demands.
+  [[nodiscard]] bool read(const std::string& path, std::uint64_t inode);
+  [[nodiscard]] std::optional<UnwindRule> find(std::uint64_t file_offset) override;
 
-struct CallFrames::State {
-  struct Segment {
-    std::uint64_t file_offset = 0;
-    std::uint64_t size = 0;
-    std::uint64_t address = 0;
-  };
-
-  base::FileDescriptor file;
-  std::unique_ptr<Elf, EndElf> elf;
-  std::unique_ptr<Dwarf_CFI, EndFrames> frames;
-  std::vector<Segment> segments;
-  std::unique_ptr<Dwarf, EndDebugInformation> debug;
-  Dwarf_CFI* debug_frames = nullptr;  // belongs to `debug`
-  bool has_looked_for_debug = false;
-
+ private:
   [[nodiscard]] bool read_segments();
-  [[nodiscard]] const Segment* segment_at(std::uint64_t file_offset) const;
-  [[nodiscard]] bool has_debug_frames() const;
   [[nodiscard]] std::unique_ptr<Dwarf_Frame, Free> find_frame(std::uint64_t address);
+
+  base::FileDescriptor file_;
+  ElfOwner elf_;
+  FramesOwner frames_;
+  std::vector<FileSegment> segments_;
+  DebugOwner debug_;
+  Dwarf_CFI* debug_frames_ = nullptr;  // belongs to `debug_`
+  bool has_looked_for_debug_ = false;
 };
 
-bool CallFrames::State::read_segments() {
+bool FramesByLibdw::read_segments() {
   constexpr std::size_t most_segments = 1024;
   GElf_Ehdr header{};
   std::size_t count = 0;
-  if (library().get_header(elf.get(), &header) == nullptr || header.e_machine != own_machine ||
-      header.e_ident[EI_CLASS] != ELFCLASS64 || library().count_segments(elf.get(), &count) != 0) {
+  if (debug_library().get_header(elf_.get(), &header) == nullptr || header.e_machine != own_machine ||
+      header.e_ident[EI_CLASS] != ELFCLASS64 || debug_library().count_segments(elf_.get(), &count) != 0) {
     return false;
   }
   for (std::size_t i = 0; i < std::min(count, most_segments); ++i) {
     GElf_Phdr segment{};
-    if (library().get_segment(elf.get(), static_cast<int>(i), &segment) != nullptr && segment.p_type == PT_LOAD) {
-      segments.push_back({segment.p_offset, segment.p_filesz, segment.p_vaddr});
+    if (debug_library().get_segment(elf_.get(), static_cast<int>(i), &segment) != nullptr &&
+        segment.p_type == PT_LOAD) {
+      segments_.push_back({segment.p_offset, segment.p_filesz, segment.p_vaddr});
     }
   }
-  return !segments.empty();
-}
-
-const CallFrames::State::Segment* CallFrames::State::segment_at(std::uint64_t file_offset) const {
-  for (const Segment& segment : segments) {
-    if (file_offset >= segment.file_offset && file_offset - segment.file_offset < segment.size) {
-      return &segment;
-    }
-  }
-  return nullptr;
-}
-
-/// Asked before the debug information is opened: that takes long if there is much of it, compressed.
-bool CallFrames::State::has_debug_frames() const {
-  std::size_t names = 0;
-  if (library().get_name_section(elf.get(), &names) != 0) {
-    return false;
-  }
-  for (Elf_Scn* section = nullptr; (section = library().next_section(elf.get(), section)) != nullptr;) {
-    GElf_Shdr header{};
-    const char* const name = library().get_section(section, &header) != nullptr
-                                 ? library().get_name(elf.get(), names, header.sh_name)
-                                 : nullptr;
-    if (name != nullptr && std::string_view(name) == ".debug_frame") {
-      return true;
-    }
-  }
-  return false;
+  return !segments_.empty();
 }
 
 /// Programs without exceptions may leave out what the runtime would need, and have the debugger's copy alone.
-std::unique_ptr<Dwarf_Frame, Free> CallFrames::State::find_frame(std::uint64_t address) {
+std::unique_ptr<Dwarf_Frame, Free> FramesByLibdw::find_frame(std::uint64_t address) {
   Dwarf_Frame* found = nullptr;
-  if (frames && library().find_frame(frames.get(), address, &found) == 0) {
+  if (frames_ && debug_library().find_frame(frames_.get(), address, &found) == 0) {
     return std::unique_ptr<Dwarf_Frame, Free>(found);
   }
-  if (!has_looked_for_debug) {
-    has_looked_for_debug = true;
-    if (has_debug_frames()) {
-      debug.reset(library().begin_debug(elf.get(), DWARF_C_READ, nullptr));
+  if (!has_looked_for_debug_) {
+    has_looked_for_debug_ = true;
+    // Asked before the debug information is opened: that takes long if there is much of it, compressed.
+    if (has_section(file_.get(), ".debug_frame")) {
+      debug_.reset(debug_library().begin_debug(elf_.get(), DWARF_C_READ, nullptr));
     }
-    debug_frames = debug ? library().get_debug_frames(debug.get()) : nullptr;
+    debug_frames_ = debug_ ? debug_library().get_debug_frames(debug_.get()) : nullptr;
   }
-  const bool is_found = debug_frames != nullptr && library().find_frame(debug_frames, address, &found) == 0;
+  const bool is_found = debug_frames_ != nullptr && debug_library().find_frame(debug_frames_, address, &found) == 0;
   return std::unique_ptr<Dwarf_Frame, Free>(is_found ? found : nullptr);
 }
 
-bool has_call_frames() {
-  return library().is_there;
-}
-
-CallFrames::CallFrames(std::unique_ptr<State> state) : state_(std::move(state)) {}
-
-CallFrames::~CallFrames() = default;
-
-std::unique_ptr<CallFrames> CallFrames::open(const std::string& path, std::uint64_t inode) {
-  constexpr off_t most_bytes = off_t{1} << 30U;
-  if (!has_call_frames()) {
-    return nullptr;
-  }
-  auto state = std::make_unique<State>();
+bool FramesByLibdw::read(const std::string& path, std::uint64_t inode) {
+  constexpr std::uint64_t most_bytes = std::uint64_t{1} << 30U;
   if (path == "[vdso]") {
-    state->elf.reset(open_vdso());
+    elf_.reset(open_vdso());
   } else {
-    struct stat status {};
-    // Anything may have the path by now; opening a FIFO must not block.
-    state->file = base::FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (!state->file || ::fstat(state->file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
-        status.st_ino != inode || status.st_size > most_bytes) {
-      return nullptr;
-    }
-    state->elf.reset(library().begin(state->file.get(), ELF_C_READ, nullptr));
+    file_ = open_known_file(path, inode, most_bytes);
+    elf_.reset(file_ ? debug_library().begin(file_.get(), ELF_C_READ, nullptr) : nullptr);
   }
-  if (!state->elf || !state->read_segments()) {
-    return nullptr;
+  if (!elf_ || !read_segments()) {
+    return false;
   }
-  state->frames.reset(library().get_frames(state->elf.get()));
-  return std::unique_ptr<CallFrames>(new CallFrames(std::move(state)));
+  frames_.reset(debug_library().get_frames(elf_.get()));
+  return true;
 }
 
-std::optional<UnwindRule> CallFrames::find(std::uint64_t file_offset) const {
-  const State::Segment* const segment = state_->segment_at(file_offset);
+std::optional<UnwindRule> FramesByLibdw::find(std::uint64_t file_offset) {
+  const FileSegment* const segment = segment_at(segments_, file_offset);
   if (segment == nullptr) {
     return std::nullopt;
   }
-  const std::uint64_t address = segment->address + (file_offset - segment->file_offset);
-  const std::unique_ptr<Dwarf_Frame, Free> frame = state_->find_frame(address);
+  const std::uint64_t address = segment->address_of(file_offset);
+  const std::unique_ptr<Dwarf_Frame, Free> frame = find_frame(address);
   if (!frame) {
     return std::nullopt;
   }
@@ -236,14 +121,14 @@ std::optional<UnwindRule> CallFrames::find(std::uint64_t file_offset) const {
   Dwarf_Addr end = 0;
   Dwarf_Op* operations = nullptr;
   std::size_t count = 0;
-  if (library().get_info(frame.get(), &begin, &end, &rule.is_signal) != return_address ||
-      library().get_frame_address(frame.get(), &operations, &count) != 0 || count == 0) {
+  if (debug_library().get_info(frame.get(), &begin, &end, &rule.is_signal) != return_address ||
+      debug_library().get_frame_address(frame.get(), &operations, &count) != 0 || count == 0) {
     return std::nullopt;
   }
   rule.frame = reduce_expression({operations, count}, ExpressionKind::value, address, depends_on_place);
   for (std::size_t number = 0; number < register_count; ++number) {
     std::array<Dwarf_Op, 3> own{};
-    if (library().get_register(frame.get(), static_cast<int>(number), own.data(), &operations, &count) != 0) {
+    if (debug_library().get_register(frame.get(), static_cast<int>(number), own.data(), &operations, &count) != 0) {
       continue;
     }
     if (count != 0) {
@@ -258,6 +143,17 @@ std::optional<UnwindRule> CallFrames::find(std::uint64_t file_offset) const {
   rule.end = is_stretch ? file_offset + std::min(end - address, segment->file_offset + segment->size - file_offset)
                         : file_offset + 1;
   return rule;
+}
+
+}  // namespace
+
+bool has_call_frames() {
+  return debug_library().has_frames;
+}
+
+std::unique_ptr<CallFrames> CallFrames::open(const std::string& path, std::uint64_t inode) {
+  auto frames = std::make_unique<FramesByLibdw>();
+  return has_call_frames() && frames->read(path, inode) ? std::move(frames) : nullptr;
 }
 
 }  // namespace kymo::threads

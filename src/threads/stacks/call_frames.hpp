@@ -1,12 +1,10 @@
 // The call frame information of one file (.eh_frame, else .debug_frame), read with elfutils' libdw.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "threads/states/unwind_rule.hpp"
 
@@ -22,18 +20,13 @@ class CallFrames {
   /// None if the file is no longer the one with this inode, is no ELF file of this processor, or is larger than
   /// 1 GiB. "[vdso]" is the kernel's, which is the same in all processes.
   [[nodiscard]] static std::unique_ptr<CallFrames> open(const std::string& path, std::uint64_t inode);
-  ~CallFrames();
+  CallFrames() = default;
   CallFrames(const CallFrames&) = delete;
   CallFrames& operator=(const CallFrames&) = delete;
+  virtual ~CallFrames() = default;
 
   /// The rule for an offset in the file; none if there is none. Some 10 us.
-  [[nodiscard]] std::optional<UnwindRule> find(std::uint64_t file_offset) const;
-
- private:
-  struct State;
-  explicit CallFrames(std::unique_ptr<State> state);
-
-  std::unique_ptr<State> state_;
+  [[nodiscard]] virtual std::optional<UnwindRule> find(std::uint64_t file_offset) = 0;
 };
 
 }  // namespace kymo::threads

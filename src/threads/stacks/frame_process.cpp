@@ -30,6 +30,15 @@ constexpr std::size_t longest_path = 4096;
 constexpr std::size_t most_frame_bytes = std::size_t{32} << 10U;
 constexpr int most_seconds = 2;
 
+/// What is asked; the path's bytes follow.
+struct Question {
+  std::uint64_t number = 0;
+  std::uint64_t inode = 0;
+  std::uint64_t place = 0;  ///< an offset in the file, of the source an address
+  std::uint32_t module = 0;
+  bool is_of_source = false;
+};
+
 /// What is answered; frames of the source follow: symbol, file and line as text, each with a zero behind it.
 struct Answer {
   static constexpr std::uint64_t failed = UINT64_MAX;
@@ -112,24 +121,6 @@ class ReadFiles {
   std::map<std::uint32_t, std::unique_ptr<Information>> files_;
 };
 
-}  // namespace
-
-/// What is asked; the path's bytes follow.
-struct FrameProcess::Question {
-  std::uint64_t number = 0;
-  std::uint64_t inode = 0;
-  std::uint64_t place = 0;  ///< an offset in the file, of the source an address
-  std::uint32_t module = 0;
-  bool is_of_source = false;
-};
-
-struct FrameProcess::Reply {
-  Answer answer;
-  std::vector<SourceFrame> frames;
-};
-
-namespace {
-
 /// As they follow an answer: from the outermost on, as far as there is room.
 std::string bytes_of(const std::vector<SourceFrame>& frames) {
   std::string bytes;
@@ -182,7 +173,6 @@ bool receive(int socket, Answer& reply, std::vector<SourceFrame>& frames) {
 }
 
 /// Until the other end is closed.
-template <typename Question>
 void serve(int socket) {
   ReadFiles<CallFrames> frames;
   ReadFiles<SourceFrames> sources;
@@ -205,7 +195,7 @@ void serve(int socket) {
       if (source != nullptr) {
         found = bytes_of(source->find(question.place));
       }
-    } else if (const CallFrames* const rules = frames.find(question.module, path, question.inode)) {
+    } else if (CallFrames* const rules = frames.find(question.module, path, question.inode)) {
       reply.has_information = true;
       if (const auto rule = rules->find(question.place)) {
         reply.is_found = true;
@@ -218,7 +208,6 @@ void serve(int socket) {
 }
 
 /// Each process that fails is followed by another, up to a number.
-template <typename Question>
 [[noreturn]] void supervise() {
   constexpr int most_processes = 64;
   const int socket = 0;
@@ -226,7 +215,7 @@ template <typename Question>
     const pid_t worker = ::fork();
     if (worker == 0) {
       limit_memory();
-      serve<Question>(socket);
+      serve(socket);
       ::_exit(0);
     }
     int status = 0;
@@ -242,6 +231,11 @@ template <typename Question>
 
 }  // namespace
 
+struct FrameProcess::Reply {
+  Answer answer;
+  std::vector<SourceFrame> frames;
+};
+
 FrameProcess::FrameProcess() {
   std::array<int, 2> ends{};
   if (!has_call_frames() || ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
@@ -253,7 +247,7 @@ FrameProcess::FrameProcess() {
   if (pid_ == 0) {
     settle_signals();
     keep_only(other.get());
-    supervise<Question>();
+    supervise();
   }
   if (pid_ > 0) {
     socket_ = std::move(own);
@@ -268,56 +262,46 @@ FrameProcess::~FrameProcess() {
   }
 }
 
-/// Until the socket has an answer, or its end.
-void FrameProcess::wait_for_answer() const {
-  constexpr int turn_ms = 10;
-  pollfd waited{socket_.get(), POLLIN, 0};
-  while (meanwhile_ && ::poll(&waited, 1, turn_ms) == 0) {
-    meanwhile_();
+/// None if the process is gone, or has nothing to say of the file.
+std::optional<FrameProcess::Reply> FrameProcess::ask(std::uint32_t module, bool is_of_source, const std::string& path,
+                                                     std::uint64_t inode, std::uint64_t place) {
+  if (!socket_ || path.size() > longest_path || refused_.count({module, is_of_source}) != 0) {
+    return std::nullopt;
   }
-}
-
-/// False if the process is gone.
-bool FrameProcess::ask(const Question& question, const std::string& path, Reply& reply) {
+  const Question question{++asked_, inode, place, module, is_of_source};
   std::array<char, sizeof(Question) + longest_path> message{};
   std::memcpy(message.data(), &question, sizeof question);
   std::memcpy(message.data() + sizeof question, path.data(), path.size());
   bool is_sent = ::send(socket_.get(), message.data(), sizeof question + path.size(), MSG_NOSIGNAL) > 0;
   while (is_sent) {
-    wait_for_answer();
+    constexpr int turn_ms = 10;
+    pollfd waited{socket_.get(), POLLIN, 0};
+    while (meanwhile_ && ::poll(&waited, 1, turn_ms) == 0) {
+      meanwhile_();
+    }
+    Reply reply;
     is_sent = receive(socket_.get(), reply.answer, reply.frames);
     if (is_sent && (reply.answer.number == Answer::failed || reply.answer.number == question.number)) {
-      return true;
+      if (!reply.answer.has_information) {
+        refused_.insert({module, is_of_source});
+      }
+      return reply;
     }
   }
   socket_.reset();
-  return false;
+  return std::nullopt;
 }
 
 std::optional<UnwindRule> FrameProcess::find(std::uint32_t module, const std::string& path, std::uint64_t inode,
                                              std::uint64_t file_offset) {
-  Reply reply;
-  if (!socket_ || path.size() > longest_path || refused_.count(module) != 0 ||
-      !ask({++asked_, inode, file_offset, module, false}, path, reply)) {
-    return std::nullopt;
-  }
-  if (!reply.answer.has_information) {
-    refused_.insert(module);
-  }
-  return reply.answer.is_found ? std::optional(reply.answer.rule) : std::nullopt;
+  const auto reply = ask(module, false, path, inode, file_offset);
+  return reply && reply->answer.is_found ? std::optional(reply->answer.rule) : std::nullopt;
 }
 
 std::vector<SourceFrame> FrameProcess::find_source(std::uint32_t module, const std::string& path, std::uint64_t inode,
                                                    std::uint64_t address) {
-  Reply reply;
-  if (!socket_ || path.size() > longest_path || refused_source_.count(module) != 0 ||
-      !ask({++asked_, inode, address, module, true}, path, reply)) {
-    return {};
-  }
-  if (!reply.answer.has_information) {
-    refused_source_.insert(module);
-  }
-  return std::move(reply.frames);
+  auto reply = ask(module, true, path, inode, address);
+  return reply ? std::move(reply->frames) : std::vector<SourceFrame>();
 }
 
 }  // namespace kymo::threads

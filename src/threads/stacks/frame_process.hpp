@@ -2,12 +2,11 @@
 // recording.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -43,16 +42,15 @@ class FrameProcess {
                                                      std::uint64_t address);
 
  private:
-  struct Question;
   struct Reply;
-  [[nodiscard]] bool ask(const Question& question, const std::string& path, Reply& reply);
-  void wait_for_answer() const;
+  [[nodiscard]] std::optional<Reply> ask(std::uint32_t module, bool is_of_source, const std::string& path,
+                                         std::uint64_t inode, std::uint64_t place);
 
   base::FileDescriptor socket_;
   pid_t pid_ = -1;
   std::uint64_t asked_ = 0;
-  std::unordered_set<std::uint32_t> refused_;         // files without rules, or that the process failed at
-  std::unordered_set<std::uint32_t> refused_source_;  // the same of debug information
+  /// Files without rules, or (true) without debug information, or that the process failed at.
+  std::set<std::pair<std::uint32_t, bool>> refused_;
   std::function<void()> meanwhile_;
 };
 

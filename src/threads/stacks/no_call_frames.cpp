@@ -4,8 +4,6 @@
 
 namespace kymo::threads {
 
-struct CallFrames::State {};
-
 bool has_call_frames() {
   return false;
 }
@@ -14,22 +12,8 @@ std::unique_ptr<CallFrames> CallFrames::open(const std::string& /*path*/, std::u
   return nullptr;
 }
 
-CallFrames::~CallFrames() = default;
-
-std::optional<UnwindRule> CallFrames::find(std::uint64_t /*file_offset*/) const {
-  return std::nullopt;
-}
-
-struct SourceFrames::State {};
-
 std::unique_ptr<SourceFrames> SourceFrames::open(const std::string& /*path*/, std::uint64_t /*inode*/) {
   return nullptr;
-}
-
-SourceFrames::~SourceFrames() = default;
-
-std::vector<SourceFrame> SourceFrames::find(std::uint64_t /*address*/) {
-  return {};
 }
 
 }  // namespace kymo::threads

@@ -4,82 +4,14 @@
 #include <unordered_map>
 #include <utility>
 
-#include <dlfcn.h>
 #include <dwarf.h>
-#include <elfutils/libdw.h>
-#include <fcntl.h>
-#include <sys/stat.h>
 
 #include "base/system/file.hpp"
+#include "threads/stacks/debug_library.hpp"
+#include "threads/symbols/file_parts.hpp"
 
 namespace kymo::threads {
 namespace {
-
-/// The libraries' functions, found at run time: a copy of the command also runs where they are missing.
-struct DebugLibrary {
-  decltype(&::elf_version) version = nullptr;
-  decltype(&::elf_begin) begin = nullptr;
-  decltype(&::elf_end) end = nullptr;
-  decltype(&::dwarf_begin_elf) begin_debug = nullptr;
-  decltype(&::dwarf_end) end_debug = nullptr;
-  decltype(&::dwarf_get_units) next_unit = nullptr;
-  decltype(&::dwarf_ranges) next_range = nullptr;
-  decltype(&::dwarf_child) child = nullptr;
-  decltype(&::dwarf_siblingof) sibling = nullptr;
-  decltype(&::dwarf_tag) tag = nullptr;
-  decltype(&::dwarf_haspc) has_address = nullptr;
-  decltype(&::dwarf_attr_integrate) attribute = nullptr;
-  decltype(&::dwarf_formstring) text = nullptr;
-  decltype(&::dwarf_diename) name = nullptr;
-  decltype(&::dwarf_attr) own_attribute = nullptr;
-  decltype(&::dwarf_formudata) number = nullptr;
-  decltype(&::dwarf_decl_file) file = nullptr;
-  decltype(&::dwarf_getsrcfiles) files = nullptr;
-  decltype(&::dwarf_filesrc) file_name = nullptr;
-  decltype(&::dwarf_getsrc_die) line = nullptr;
-  decltype(&::dwarf_linesrc) file_of_line = nullptr;
-  decltype(&::dwarf_lineno) line_number = nullptr;
-  bool is_there = false;
-};
-
-template <typename Function>
-bool load_function(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(::dlsym(library, name));
-  return function != nullptr;
-}
-
-DebugLibrary load_debug_library() {
-  DebugLibrary all;
-  void* const elf = ::dlopen("libelf.so.1", RTLD_NOW | RTLD_LOCAL);
-  void* const dwarf = ::dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
-  all.is_there =
-      elf != nullptr && dwarf != nullptr && load_function(elf, "elf_version", all.version) &&
-      load_function(elf, "elf_begin", all.begin) && load_function(elf, "elf_end", all.end) &&
-      load_function(dwarf, "dwarf_begin_elf", all.begin_debug) && load_function(dwarf, "dwarf_end", all.end_debug) &&
-      load_function(dwarf, "dwarf_get_units", all.next_unit) && load_function(dwarf, "dwarf_ranges", all.next_range) &&
-      load_function(dwarf, "dwarf_child", all.child) && load_function(dwarf, "dwarf_siblingof", all.sibling) &&
-      load_function(dwarf, "dwarf_tag", all.tag) && load_function(dwarf, "dwarf_haspc", all.has_address) &&
-      load_function(dwarf, "dwarf_attr_integrate", all.attribute) &&
-      load_function(dwarf, "dwarf_formstring", all.text) && load_function(dwarf, "dwarf_diename", all.name) &&
-      load_function(dwarf, "dwarf_attr", all.own_attribute) && load_function(dwarf, "dwarf_formudata", all.number) &&
-      load_function(dwarf, "dwarf_decl_file", all.file) && load_function(dwarf, "dwarf_getsrcfiles", all.files) &&
-      load_function(dwarf, "dwarf_filesrc", all.file_name) && load_function(dwarf, "dwarf_getsrc_die", all.line) &&
-      load_function(dwarf, "dwarf_linesrc", all.file_of_line) &&
-      load_function(dwarf, "dwarf_lineno", all.line_number) && all.version(EV_CURRENT) != EV_NONE;
-  return all;
-}
-
-const DebugLibrary& debug_library() {
-  static const DebugLibrary loaded = load_debug_library();
-  return loaded;
-}
-
-struct EndDebugElf {
-  void operator()(Elf* elf) const { debug_library().end(elf); }
-};
-struct EndDebug {
-  void operator()(Dwarf* debug) const { debug_library().end_debug(debug); }
-};
 
 /// Addresses of what an entry describes.
 struct EntryRange {
@@ -201,68 +133,55 @@ void set_line_of_address(SourceFrame& frame, Dwarf_Die unit, Dwarf_Addr address)
   }
 }
 
-}  // namespace
+class SourceByLibdw final : public SourceFrames {
+ public:
+  /// False if the file is not as open() demands.
+  [[nodiscard]] bool read(const std::string& path, std::uint64_t inode);
+  [[nodiscard]] std::vector<SourceFrame> find(std::uint64_t address) override;
 
-struct SourceFrames::State {
-  base::FileDescriptor file;
-  std::unique_ptr<Elf, EndDebugElf> elf;
-  std::unique_ptr<Dwarf, EndDebug> debug;
-  std::vector<EntryRange> units;
-  std::unordered_map<const void*, std::vector<EntryRange>> functions;  // by unit
-
+ private:
   void read_units();
+
+  base::FileDescriptor file_;
+  ElfOwner elf_;
+  DebugOwner debug_;
+  std::vector<EntryRange> units_;
+  std::unordered_map<const void*, std::vector<EntryRange>> functions_;  // by unit
 };
 
-void SourceFrames::State::read_units() {
+void SourceByLibdw::read_units() {
   Dwarf_CU* unit = nullptr;
   Dwarf_Die entry{};
   Dwarf_Die split{};  // in a file of its own, if it is found
-  while (debug_library().next_unit(debug.get(), unit, &unit, nullptr, nullptr, &entry, &split) == 0) {
-    const std::size_t before = units.size();
-    add_ranges(entry, units);
+  while (debug_library().next_unit(debug_.get(), unit, &unit, nullptr, nullptr, &entry, &split) == 0) {
+    const std::size_t before = units_.size();
+    add_ranges(entry, units_);
     if (split.addr != nullptr) {
-      std::for_each(units.begin() + static_cast<std::ptrdiff_t>(before), units.end(),
+      std::for_each(units_.begin() + static_cast<std::ptrdiff_t>(before), units_.end(),
                     [&split](EntryRange& range) { range.entry = split; });
     }
   }
-  sort_ranges(units);
+  sort_ranges(units_);
 }
 
-SourceFrames::SourceFrames(std::unique_ptr<State> state) : state_(std::move(state)) {}
-
-SourceFrames::~SourceFrames() = default;
-
-std::unique_ptr<SourceFrames> SourceFrames::open(const std::string& path, std::uint64_t inode) {
-  constexpr off_t most_bytes = off_t{1} << 30U;
-  if (!debug_library().is_there) {
-    return nullptr;
+bool SourceByLibdw::read(const std::string& path, std::uint64_t inode) {
+  constexpr std::uint64_t most_bytes = std::uint64_t{1} << 30U;
+  file_ = open_known_file(path, inode, most_bytes);
+  elf_.reset(file_ ? debug_library().begin(file_.get(), ELF_C_READ_MMAP, nullptr) : nullptr);
+  debug_.reset(elf_ ? debug_library().begin_debug(elf_.get(), DWARF_C_READ, nullptr) : nullptr);
+  if (debug_) {
+    read_units();
   }
-  auto state = std::make_unique<State>();
-  struct stat status {};
-  // Anything may have the path by now; opening a FIFO must not block.
-  state->file = base::FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!state->file || ::fstat(state->file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_ino != inode ||
-      status.st_size > most_bytes) {
-    return nullptr;
-  }
-  state->elf.reset(debug_library().begin(state->file.get(), ELF_C_READ_MMAP, nullptr));
-  if (state->elf) {
-    state->debug.reset(debug_library().begin_debug(state->elf.get(), DWARF_C_READ, nullptr));
-  }
-  if (!state->debug) {
-    return nullptr;
-  }
-  state->read_units();
-  return state->units.empty() ? nullptr : std::unique_ptr<SourceFrames>(new SourceFrames(std::move(state)));
+  return !units_.empty();
 }
 
-std::vector<SourceFrame> SourceFrames::find(std::uint64_t address) {
+std::vector<SourceFrame> SourceByLibdw::find(std::uint64_t address) {
   std::vector<SourceFrame> frames;
-  const EntryRange* const unit = find_range(state_->units, address);
+  const EntryRange* const unit = find_range(units_, address);
   if (unit == nullptr) {
     return frames;
   }
-  const auto [functions, is_new] = state_->functions.try_emplace(unit->entry.addr);
+  const auto [functions, is_new] = functions_.try_emplace(unit->entry.addr);
   if (is_new) {
     add_functions(unit->entry, functions->second, 0);
     sort_ranges(functions->second);
@@ -285,6 +204,13 @@ std::vector<SourceFrame> SourceFrames::find(std::uint64_t address) {
   }
   set_line_of_address(frames.back(), unit->entry, address);
   return frames;
+}
+
+}  // namespace
+
+std::unique_ptr<SourceFrames> SourceFrames::open(const std::string& path, std::uint64_t inode) {
+  auto source = std::make_unique<SourceByLibdw>();
+  return debug_library().has_source && source->read(path, inode) ? std::move(source) : nullptr;
 }
 
 }  // namespace kymo::threads

@@ -27,19 +27,14 @@ class SourceFrames {
   /// None without libdw, if the file is no longer the one with this inode, is larger than 1 GiB, or has no debug
   /// information. Reads the address ranges of all units: 2 us each.
   [[nodiscard]] static std::unique_ptr<SourceFrames> open(const std::string& path, std::uint64_t inode);
-  ~SourceFrames();
+  SourceFrames() = default;
   SourceFrames(const SourceFrames&) = delete;
   SourceFrames& operator=(const SourceFrames&) = delete;
+  virtual ~SourceFrames() = default;
 
   /// The function that has code at an address of the file, then those that the compiler put into it there, the
   /// innermost last. Empty if the debug information has none. The first of a unit reads its functions and lines.
-  [[nodiscard]] std::vector<SourceFrame> find(std::uint64_t address);
-
- private:
-  struct State;
-  explicit SourceFrames(std::unique_ptr<State> state);
-
-  std::unique_ptr<State> state_;
+  [[nodiscard]] virtual std::vector<SourceFrame> find(std::uint64_t address) = 0;
 };
 
 }  // namespace kymo::threads

@@ -341,8 +341,7 @@ void StackSamples::Alike::add(StackId stack) {
     for (auto& entry : stacks) {
       entry.second /= 2;
     }
-    stacks.erase(std::remove_if(stacks.begin(), stacks.end(), [](const auto& entry) { return entry.second == 0; }),
-                 stacks.end());
+    std::erase_if(stacks, [](const auto& entry) { return entry.second == 0; });
     known = find();
   }
   if (known != stacks.end()) {
@@ -430,10 +429,9 @@ void StackSamples::share_out(bool is_last) {
       push_shares(alike, shares);
     }
   }
-  for (auto entry = alike_.begin(); entry != alike_.end();) {
-    const bool is_old = entry->second.waited_ns == 0 && last_ns_ - entry->second.stack_ns > known_for_ns;
-    entry = is_old ? alike_.erase(entry) : std::next(entry);
-  }
+  std::erase_if(alike_, [this](const auto& entry) {
+    return entry.second.waited_ns == 0 && last_ns_ - entry.second.stack_ns > known_for_ns;
+  });
 }
 
 void StackSamples::collect(EventBatch& batch, bool is_last) {

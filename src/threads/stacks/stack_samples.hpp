@@ -75,13 +75,12 @@ class StackSamples final : public RecordTaker {
   struct Frame {
     FunctionId function;
     std::uint32_t line = 0;
+    bool operator==(const Frame& other) const = default;
   };
   struct CalledFrame {
     StackId caller;
     Frame frame;
-    bool operator==(const CalledFrame& other) const {
-      return caller == other.caller && frame.function == other.frame.function && frame.line == other.frame.line;
-    }
+    bool operator==(const CalledFrame& other) const = default;
   };
   struct HashOfCalledFrame {
     std::size_t operator()(const CalledFrame& key) const noexcept;

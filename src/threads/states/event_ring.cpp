@@ -1,7 +1,6 @@
 #include "threads/states/event_ring.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -14,41 +13,17 @@
 
 namespace kymo::threads {
 
-EventRing::EventRing(EventRing&& other) noexcept {
-  *this = std::move(other);
-}
-
-EventRing& EventRing::operator=(EventRing&& other) noexcept {
-  if (this != &other) {
-    unmap();
-    event_ = std::move(other.event_);
-    page_ = std::exchange(other.page_, nullptr);
-    page_size_ = other.page_size_;
-    ring_size_ = other.ring_size_;
-    least_room_ = other.least_room_;
-    joined_ = std::move(other.joined_);
-  }
-  return *this;
-}
-
-EventRing::~EventRing() {
-  unmap();
-}
-
-void EventRing::unmap() noexcept {
-  if (page_ != nullptr) {
-    ::munmap(page_, page_size_ + ring_size_);
-    page_ = nullptr;
-  }
+void EventRing::Unmap::operator()(std::byte* memory) const noexcept {
+  ::munmap(memory, size);
 }
 
 void EventRing::forget() noexcept {
-  page_ = nullptr;
+  static_cast<void>(memory_.release());
   event_.reset();
 }
 
 int EventRing::map(base::FileDescriptor event, std::size_t bytes, std::size_t largest) {
-  unmap();
+  memory_.reset();
   event_ = base::KnownFile(std::move(event));
   page_size_ = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   ring_size_ = std::max(bytes, page_size_);
@@ -57,12 +32,12 @@ int EventRing::map(base::FileDescriptor event, std::size_t bytes, std::size_t la
   if (memory == MAP_FAILED) {
     return errno;
   }
-  page_ = static_cast<std::byte*>(memory);
+  memory_ = {static_cast<std::byte*>(memory), Unmap{page_size_ + ring_size_}};
   return 0;
 }
 
 std::span<const std::byte> EventRing::bytes_at(std::uint64_t position, std::size_t size) {
-  const std::byte* const ring = page_ + page_size_;
+  const std::byte* const ring = memory_.get() + page_size_;
   const auto offset = static_cast<std::size_t>(position % ring_size_);
   const std::size_t before_end = ring_size_ - offset;
   if (size <= before_end) {
@@ -75,10 +50,10 @@ std::span<const std::byte> EventRing::bytes_at(std::uint64_t position, std::size
 }
 
 bool EventRing::drain(const std::function<void(std::span<const std::byte>)>& take) {
-  if (page_ == nullptr) {
+  if (memory_ == nullptr) {
     return true;
   }
-  auto* const positions = reinterpret_cast<perf_event_mmap_page*>(page_);
+  auto* const positions = reinterpret_cast<perf_event_mmap_page*>(memory_.get());
   const auto load_head = [positions] { return __atomic_load_n(&positions->data_head, __ATOMIC_ACQUIRE); };
   const std::uint64_t begin = positions->data_tail;
   const std::uint64_t head = load_head();

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -14,13 +15,6 @@ namespace kymo::threads {
 /// The ring of one perf event. Owns the event. One thread.
 class EventRing {
  public:
-  EventRing() = default;
-  EventRing(EventRing&& other) noexcept;
-  EventRing& operator=(EventRing&& other) noexcept;
-  EventRing(const EventRing&) = delete;
-  EventRing& operator=(const EventRing&) = delete;
-  ~EventRing();
-
   /// Maps the event's ring: a power of two of bytes, at least a page. Its records have at most `largest` bytes. Returns
   /// 0 or errno; EPERM if the user may not lock so much memory. The event belongs to the ring in any case.
   [[nodiscard]] int map(base::FileDescriptor event, std::size_t bytes, std::size_t largest);
@@ -36,12 +30,15 @@ class EventRing {
   void forget() noexcept;
 
  private:
-  void unmap() noexcept;
+  struct Unmap {
+    void operator()(std::byte* memory) const noexcept;
+    std::size_t size;
+  };
   /// A record that lies across the ring's end is copied.
   std::span<const std::byte> bytes_at(std::uint64_t position, std::size_t size);
 
   base::KnownFile event_;
-  std::byte* page_ = nullptr;  // the kernel's page of positions; the ring follows
+  std::unique_ptr<std::byte, Unmap> memory_;  // the kernel's page of positions; the ring follows
   std::size_t page_size_ = 0;
   std::size_t ring_size_ = 0;
   std::size_t least_room_ = 0;  // with less the kernel may have dropped a record

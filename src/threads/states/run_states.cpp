@@ -61,12 +61,6 @@ void RunStates::change(Thread& thread, const KernelRecord& record, RunState next
 
 void RunStates::take(const KernelRecord& record) {
   switch (record.kind) {
-    case Kind::other:
-    case Kind::lost_records:
-    case Kind::mapped:
-    case Kind::sampled:
-    case Kind::leaving:
-      return;
     case Kind::exited:
       end(record);
       return;
@@ -111,6 +105,8 @@ void RunStates::take(const KernelRecord& record) {
       return;
     case Kind::waking:
       wake(record);
+      return;
+    default:
       return;
   }
 }

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <system_error>
 
 #include "base/system/file.hpp"
@@ -26,25 +25,27 @@ bool take_number(std::string_view& text, int base, char behind, Integer& value) 
   return true;
 }
 
-void skip_spaces(std::string_view& text) {
-  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-}
-
 }  // namespace
 
-std::vector<std::uint32_t> list_threads(pid_t process, const std::string& proc) {
-  std::vector<std::uint32_t> threads;
+std::vector<std::uint32_t> list_numbers(const std::string& directory) {
+  std::vector<std::uint32_t> numbers;
   std::error_code error;
-  const std::filesystem::path directory = proc + "/" + std::to_string(process) + "/task";
-  for (std::filesystem::directory_iterator entry(directory, error), end;
-       !error && entry != end && threads.size() < most_records; entry.increment(error)) {
+  for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    std::uint32_t id = 0;
-    const auto [stop, failure] = std::from_chars(name.data(), name.data() + name.size(), id);
+    std::uint32_t number = 0;
+    const auto [stop, failure] = std::from_chars(name.data(), name.data() + name.size(), number);
     if (failure == std::errc{} && stop == name.data() + name.size()) {
-      threads.push_back(id);
+      numbers.push_back(number);
     }
   }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+std::vector<std::uint32_t> list_threads(pid_t process, const std::string& proc) {
+  std::vector<std::uint32_t> threads = list_numbers(proc + "/" + std::to_string(process) + "/task");
+  threads.resize(std::min(threads.size(), most_records));
   return threads;
 }
 
@@ -67,9 +68,9 @@ KernelRecord parse_mapping_line(std::string_view line) {
       !take_number(left, 16, ' ', minor) || !take_number(left, 10, ' ', record.inode)) {
     return {};
   }
-  skip_spaces(left);
+  left.remove_prefix(std::min(left.find_first_not_of(' '), left.size()));
   std::string_view path = left.substr(0, left.empty() ? 0 : left.size() - 1);
-  if (path.size() > deleted.size() && path.substr(path.size() - deleted.size()) == deleted) {
+  if (path.size() > deleted.size() && path.ends_with(deleted)) {
     path.remove_suffix(deleted.size());
   }
   record.kind = KernelRecord::Kind::mapped;

@@ -12,6 +12,9 @@
 
 namespace kymo::threads {
 
+/// The numbers among a directory's names, ascending.
+[[nodiscard]] std::vector<std::uint32_t> list_numbers(const std::string& directory);
+
 /// The threads that a process has now. `proc` is where /proc is. Empty if there is no such process.
 [[nodiscard]] std::vector<std::uint32_t> list_threads(pid_t process, const std::string& proc = "/proc");
 

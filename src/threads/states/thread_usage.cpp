@@ -2,33 +2,14 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 #include <set>
-#include <system_error>
 
 #include "base/system/file.hpp"
+#include "threads/states/running_process.hpp"
 
 namespace kymo::threads {
 
-namespace fs = std::filesystem;
-
 namespace {
-
-/// The numbers among a directory's names, ascending.
-std::vector<std::uint64_t> numbers_in(const std::string& directory) {
-  std::vector<std::uint64_t> numbers;
-  std::error_code error;
-  for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    std::uint64_t number = 0;
-    const auto parsed = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (parsed.ec == std::errc() && parsed.ptr == name.data() + name.size()) {
-      numbers.push_back(number);
-    }
-  }
-  std::sort(numbers.begin(), numbers.end());
-  return numbers;
-}
 
 /// The fourth field of a stat file; the second one, the name, may hold anything.
 std::uint64_t parent_in(const std::string& stat) {
@@ -73,7 +54,7 @@ std::vector<std::uint64_t> ThreadUsage::processes() const {
     tree.insert(key.first);
   }
   std::map<std::uint64_t, std::uint64_t> parents;
-  for (const std::uint64_t pid : numbers_in(proc_)) {
+  for (const std::uint64_t pid : list_numbers(proc_)) {
     parents[pid] = parent_in(base::read_small_file(proc_ + "/" + std::to_string(pid) + "/stat"));
   }
   for (bool has_grown = true; has_grown;) {
@@ -115,7 +96,7 @@ void ThreadUsage::read(std::int64_t now_ns, EventBatch& batch) {
   batch = {};
   batch.start_ns = batch.end_ns = now_ns;
   for (const std::uint64_t pid : processes()) {
-    for (const std::uint64_t tid : numbers_in(proc_ + "/" + std::to_string(pid) + "/task")) {
+    for (const std::uint64_t tid : list_numbers(proc_ + "/" + std::to_string(pid) + "/task")) {
       read_thread({pid, tid}, now_ns, batch);
     }
   }

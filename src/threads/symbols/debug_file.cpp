@@ -5,11 +5,8 @@
 #include <cstring>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <vector>
 
-#include <elf.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "base/system/file.hpp"
@@ -36,26 +33,6 @@ std::optional<DebugLink> parse_link(std::span<const std::byte> section) {
   return link;
 }
 
-std::optional<Elf64_Shdr> find_section(int file, std::string_view wanted) {
-  Elf64_Ehdr head{};
-  Elf64_Shdr names{};
-  if (!read_record(file, 0, head) || std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
-      head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_shentsize != sizeof(Elf64_Shdr) ||
-      !read_record(file, head.e_shoff + std::uint64_t{head.e_shstrndx} * sizeof names, names)) {
-    return std::nullopt;
-  }
-  const std::string whole = std::string(wanted) + '\0';
-  std::string name = whole;
-  Elf64_Shdr header{};
-  for (std::uint64_t i = 0; i < head.e_shnum && read_record(file, head.e_shoff + i * sizeof header, header); ++i) {
-    if (header.sh_type == SHT_PROGBITS &&
-        read_all(file, names.sh_offset + header.sh_name, std::as_writable_bytes(std::span(name))) && name == whole) {
-      return header;
-    }
-  }
-  return std::nullopt;
-}
-
 std::optional<DebugLink> read_link(int file) {
   constexpr std::size_t most_bytes = 4096;
   const std::optional<Elf64_Shdr> header = find_section(file, ".gnu_debuglink");
@@ -80,8 +57,8 @@ std::optional<std::uint32_t> checksum_of(const std::string& path) {
     return entries;
   }();
   struct stat status {};
-  const base::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > most_bytes) {
+  const base::FileDescriptor file = open_regular(path, status);
+  if (!file || status.st_size > most_bytes) {
     return std::nullopt;
   }
   std::vector<std::byte> part(std::size_t{1} << 18U);
@@ -100,10 +77,6 @@ std::optional<std::uint32_t> checksum_of(const std::string& path) {
 }
 
 }  // namespace
-
-bool has_debug_information(int file) {
-  return find_section(file, ".debug_info").has_value();
-}
 
 DebugFile read_debug_file(int file, const std::string& path, const record::BuildId& build_id) {
   const std::string root = "/usr/lib/debug";

@@ -14,9 +14,6 @@ struct DebugFile {
   std::uint64_t inode = 0;
 };
 
-/// Whether the file itself says inlined functions and lines. Trusts nothing in it.
-[[nodiscard]] bool has_debug_information(int file);
-
 /// The debug file of `path`; without symbols if there is none. `file` is open on it.
 ///
 /// The debug file of /lib/libm.so, whose .gnu_debuglink says libm.debug, is the first of

@@ -15,7 +15,6 @@ class KernelSymbols {
   /// `meanwhile`, if any, is called every few milliseconds.
   explicit KernelSymbols(const std::string& path = "/proc/kallsyms", const std::function<void()>& meanwhile = {});
 
-  [[nodiscard]] bool empty() const { return functions_.empty(); }
   /// The function at an address, with its first byte; null if there is none.
   [[nodiscard]] const std::pair<std::uint64_t, std::string>* find(std::uint64_t address) const;
 

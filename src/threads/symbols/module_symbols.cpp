@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <span>
 #include <utility>
 
 #include <elf.h>
-#include <fcntl.h>
-#include <sys/stat.h>
 
 #include "base/system/file.hpp"
 #include "threads/symbols/debug_file.hpp"
@@ -16,11 +13,9 @@
 #include "threads/symbols/symbol_name.hpp"
 
 namespace kymo::threads {
+
 ModuleSymbols::ModuleSymbols(const std::string& path, std::uint64_t inode) {
-  struct stat status {};
-  // Anything may have the path by now; opening a FIFO must not block.
-  const base::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (file && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) && status.st_ino == inode) {
+  if (const base::FileDescriptor file = open_known_file(path, inode)) {
     debug_path_ = path;
     debug_inode_ = inode;
     read_headers(file.get());
@@ -31,7 +26,7 @@ ModuleSymbols::ModuleSymbols(const std::string& path, std::uint64_t inode) {
 void ModuleSymbols::read_symbols(int file, const std::string& path) {
   symbols_ = record::SymbolIndex::read(path, {});
   build_id_ = symbols_.build_id();
-  if (symbols_.has_symtab() && has_debug_information(file)) {
+  if (symbols_.has_symtab() && has_section(file, ".debug_info")) {
     return;
   }
   if (DebugFile debug = read_debug_file(file, path, build_id_); debug.symbols.has_symtab()) {
@@ -43,8 +38,7 @@ void ModuleSymbols::read_symbols(int file, const std::string& path) {
 
 void ModuleSymbols::read_headers(int file) {
   Elf64_Ehdr head{};
-  if (!read_record(file, 0, head) || std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
-      head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof(Elf64_Phdr)) {
+  if (!read_head(file, head) || head.e_phentsize != sizeof(Elf64_Phdr)) {
     return;
   }
   Elf64_Phdr header{};
@@ -59,7 +53,7 @@ void ModuleSymbols::read_headers(int file) {
 
 /// The index of .eh_frame as all linkers write it: offsets of functions and of their entries, relative to itself, by
 /// ascending function.
-void ModuleSymbols::read_begins(int file, const Segment& index) {
+void ModuleSymbols::read_begins(int file, const FileSegment& index) {
   constexpr std::array<unsigned char, 4> usual_forms{1, 0x1b, 0x03, 0x3b};
   constexpr std::uint32_t most_functions = std::uint32_t{1} << 22U;
   struct {
@@ -90,12 +84,8 @@ void ModuleSymbols::read_begins(int file, const Segment& index) {
 }
 
 std::uint64_t ModuleSymbols::address_of(std::uint64_t file_offset) const {
-  for (const Segment& segment : segments_) {
-    if (file_offset >= segment.file_offset && file_offset - segment.file_offset < segment.size) {
-      return segment.address + (file_offset - segment.file_offset);
-    }
-  }
-  return file_offset;
+  const FileSegment* const segment = segment_at(segments_, file_offset);
+  return segment != nullptr ? segment->address_of(file_offset) : file_offset;
 }
 
 NamedFunction ModuleSymbols::find(std::uint64_t file_offset) const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "record/names/symbols.hpp"
+#include "threads/symbols/file_parts.hpp"
 
 namespace kymo::threads {
 
@@ -36,17 +37,11 @@ class ModuleSymbols {
   [[nodiscard]] std::uint64_t debug_inode() const { return debug_inode_; }
 
  private:
-  /// A stretch of the file and its place among the file's own addresses.
-  struct Segment {
-    std::uint64_t file_offset = 0;
-    std::uint64_t size = 0;
-    std::uint64_t address = 0;
-  };
   void read_symbols(int file, const std::string& path);
   void read_headers(int file);
-  void read_begins(int file, const Segment& index);
+  void read_begins(int file, const FileSegment& index);
 
-  std::vector<Segment> segments_;
+  std::vector<FileSegment> segments_;
   std::vector<std::uint64_t> begins_;  // ascending addresses of functions with unwinding information
   record::SymbolIndex symbols_;
   record::BuildId build_id_;

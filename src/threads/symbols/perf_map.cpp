@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/system/file.hpp"
+#include "threads/symbols/file_parts.hpp"
 
 namespace kymo::threads {
 
@@ -38,8 +39,8 @@ const std::string* PerfMap::look_up(std::uint64_t address) const {
 /// Whether there is more.
 bool PerfMap::read_more() {
   struct stat status {};
-  const base::FileDescriptor file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
-  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != owner_) {
+  const base::FileDescriptor file = open_regular(path_, status, O_NOFOLLOW);
+  if (!file || status.st_uid != owner_) {
     return false;
   }
   const std::uint64_t size = std::min(static_cast<std::uint64_t>(status.st_size), most_bytes);

@@ -1,4 +1,4 @@
-#include "sense/gpu/gpu_facts.hpp"
+#include "sense/gpu/gpu_channel.hpp"
 
 #include <fstream>
 #include <string_view>
@@ -83,6 +83,21 @@ std::string power_limit_of(const GpuCard& card) {
 }
 
 }  // namespace
+
+std::vector<GpuCard> GpuSensor::cards() const {
+  std::vector<GpuCard> cards;
+  const std::string folder = context().at("/sys/class/drm/");
+  for (const std::string& name : list_directory(folder)) {
+    // "card0-DP-1" is a connector.
+    if (!number_between(name, "card", "") || read_trimmed(folder + name + "/device/vendor") != vendor_id_) {
+      continue;
+    }
+    std::string device = resolve_path(folder + name + "/device");
+    std::string address(last_name(device));
+    cards.push_back({cards.size(), folder + name, std::move(device), std::move(address)});
+  }
+  return cards;
+}
 
 std::vector<std::pair<std::string, std::string>> facts_of_gpu(const GpuCard& card, const std::string& root) {
   return {{"name", card_name_of(card, root)}, {"driver", driver_of(card, root)}, {"power_limit", power_limit_of(card)}};
