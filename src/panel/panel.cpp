@@ -1,10 +1,7 @@
 // The panel's public interface.
 #include <kymo/panel.hpp>
 
-#include <algorithm>
-#include <chrono>
 #include <deque>
-#include <limits>
 #include <stdexcept>
 #include <string_view>
 
@@ -13,7 +10,6 @@
 
 #include "base/system/clock.hpp"
 #include "panel/data/live_window.hpp"
-#include "panel/data/records.hpp"
 #include "panel/data/timeline_blocks.hpp"
 #include "panel/view/panel_view.hpp"
 
@@ -72,10 +68,7 @@ class PanelState::Implementation {
     }
   }
 
-  void set_columns(const std::vector<MetricColumn>& columns) {
-    panel::Records records = panel::make_records(columns, ticks_ns_);
-    blocks_->set_records(std::move(records.metrics), std::move(records.samples));
-  }
+  void set_columns(const std::vector<MetricColumn>& columns) { blocks_->set_columns(columns, ticks_ns_); }
 
   void show() {
     expect_same_imgui();

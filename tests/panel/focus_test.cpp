@@ -246,9 +246,9 @@ TEST(Focus, StatisticsAreOfTheScopesOfTheSiteAndInsideOfThem) {
     }
     const Bytes bytes = write_capture(batches, true);
     const auto provider = provide(bytes);
-    panel::SiteGatherer gatherer(panel::ListKey({}, site.value()), *provider);
+    panel::SiteList::Gatherer gatherer(panel::ListKey({}, site.value()), *provider);
     for (std::size_t block = 0; block < provider->blocks()[0].blocks.size(); ++block) {
-      gatherer.take(0, provider->read(0, block, BatchParts::scopes).get());
+      gatherer.take(*provider->read(0, block, BatchParts::scopes));
     }
     gatherer.finish();
     std::map<SiteId, std::pair<std::uint64_t, std::uint64_t>> shown;
@@ -272,8 +272,8 @@ TEST(Focus, TimesAreThoseOfTheFirstCallsWhereThereAreTooMany) {
   run.end_sequence = run.events.size();
   batch.end_ns = run.events.back().time_ns;
   const Bytes bytes = Game().write();
-  panel::SiteTimesGatherer gatherer(panel::ListKey({}, Game::job_site.value()), *provide(bytes));
-  gatherer.take(0, &batch);
+  panel::SiteTimes::Gatherer gatherer(panel::ListKey({}, Game::job_site.value()), *provide(bytes));
+  gatherer.take(batch);
   const panel::SiteTimes times = gatherer.result();
   EXPECT_EQ(times.ranges.size(), panel::SiteTimes::most);
   EXPECT_EQ(times.end_ns, std::int64_t{panel::SiteTimes::most} * 10);

@@ -322,9 +322,9 @@ TEST(TabsLive, ALiveWindowIsAddedUpAsACaptureIs) {
   std::mt19937_64 random(7);
   expect_equal(provide(bytes)->figures(), live.figures());
   const auto add_up = [](panel::BlockProvider& provider, TimeRange range) {
-    panel::SiteGatherer gatherer(panel::ListKey(range), provider);
+    panel::SiteList::Gatherer gatherer(panel::ListKey(range), provider);
     for (std::size_t i = 0; i < provider.blocks()[0].blocks.size(); ++i) {
-      gatherer.take(0, provider.read(0, provider.first_block() + i, BatchParts::scopes).get());
+      gatherer.take(*provider.read(0, provider.first_block() + i, BatchParts::scopes));
     }
     gatherer.finish();
     return gatherer.result().sites;

@@ -23,15 +23,7 @@ std::int64_t move(std::int64_t time_ns, const Anchors& anchors) {
 }  // namespace
 
 const char* name_of(Align align) {
-  switch (align) {
-    case Align::start:
-      return "start";
-    case Align::frame:
-      return "frame";
-    case Align::sync_point:
-      break;
-  }
-  return "sync point";
+  return align == Align::start ? "start" : align == Align::frame ? "frame" : "sync point";
 }
 
 std::optional<Anchors> find_anchors(Align align, const MarkList& here, const MarkList& there, std::int64_t time_ns) {

@@ -1,7 +1,6 @@
 // How two captures stand to each other in time: by their starts, or by frames or sync points of the same number.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 

@@ -16,12 +16,6 @@ namespace {
 /// Thrown to end reading early.
 struct Stopped final : std::exception {};
 
-Area last_item() {
-  const ImVec2 least = ImGui::GetItemRectMin();
-  const ImVec2 most = ImGui::GetItemRectMax();
-  return {least.x, least.y, most.x, most.y};
-}
-
 /// Whether the distributions have room beside the table.
 bool is_wide() {
   return ImGui::GetContentRegionAvail().x > ImGui::GetFontSize() * 60;
@@ -101,9 +95,7 @@ void CompareView::take(std::shared_ptr<const Judged> judged) {
   const auto& things = judged->comparison.things;
   std::optional<std::size_t> chosen;
   if (const stats::ComparedThing* const before = chosen_thing(); before != nullptr) {
-    const auto same = std::find_if(things.begin(), things.end(),
-                                   [before](const stats::ComparedThing& thing) { return thing.name == before->name; });
-    chosen = same != things.end() ? std::optional(static_cast<std::size_t>(same - things.begin())) : std::nullopt;
+    chosen = place_where(things, [before](const stats::ComparedThing& thing) { return thing.name == before->name; });
   } else if (!things.empty() && (judged_ == nullptr || judged_->comparison.things.empty())) {
     chosen = 0;  // the clearest difference comes first
   }
@@ -293,9 +285,8 @@ void CompareView::draw_sides(float height) {
 
 void CompareView::draw_table() {
   const Theme theme = current_theme();
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const ImVec2 room = ImGui::GetContentRegionAvail();
-  marks_.table = {at.x, at.y, at.x + room.x, at.y + room.y};
+  const Area room = rest_of_window();
+  marks_.table = room;
   if (!judged_) {
     const auto percent = static_cast<std::uint64_t>(std::max(100 * progress_->load(), 0.0F));
     say(judging_failed_.empty() ? "comparing: " + count_text(percent) + " % read"
@@ -312,22 +303,20 @@ void CompareView::draw_table() {
     distributions_.emplace(*thing);
   }
   // Beside the table, or below it.
-  const ImVec2 part(thing != nullptr && is_wide() ? room.x * 0.68F : 0,
-                    thing != nullptr && !is_wide() ? room.y * 0.55F : 0);
+  const ImVec2 part(thing != nullptr && is_wide() ? room.width() * 0.68F : 0,
+                    thing != nullptr && !is_wide() ? room.height() * 0.55F : 0);
   ImGui::BeginChild("verdicts", part, false, ImGuiWindowFlags_NoScrollbar);
   if (verdicts_.draw(*judged_, judged_version_, theme)) {
     choose_site_of_row();
   }
   ImGui::EndChild();
-  marks_.table.right = part.x > 0 ? at.x + part.x : marks_.table.right;
+  marks_.table.right = part.x > 0 ? room.left + part.x : room.right;
   if (part.x > 0) {
     ImGui::SameLine();
   }
   if (thing != nullptr) {
     ImGui::BeginChild("distributions", ImVec2(0, 0), false, ImGuiWindowFlags_NoScrollbar);
-    const ImVec2 from = ImGui::GetCursorScreenPos();
-    const ImVec2 size = ImGui::GetContentRegionAvail();
-    marks_.distributions = {from.x, from.y, from.x + size.x, from.y + size.y};
+    marks_.distributions = rest_of_window();
     distributions_->draw(theme);
     ImGui::EndChild();
   }

@@ -10,11 +10,7 @@ namespace kymo::panel {
 
 namespace {
 
-bool is_same(TimeRange a, TimeRange b) {
-  return a.start_ns == b.start_ns && a.end_ns == b.end_ns;
-}
-
-bool is_same(const std::optional<TimeRange>& a, const std::optional<TimeRange>& b) {
+bool is_same_or_none(const std::optional<TimeRange>& a, const std::optional<TimeRange>& b) {
   return a.has_value() == b.has_value() && (!a || is_same(*a, *b));
 }
 
@@ -134,7 +130,7 @@ void CompareView::link_marks(std::size_t leader) {
     active_ = leader;
     choose_row_of_site();
   }
-  if (!is_same(from.state().measured(), from.told.measured)) {
+  if (!is_same_or_none(from.state().measured(), from.told.measured)) {
     const std::optional<TimeRange>& measured = from.state().measured();
     to.state().measure(measured ? std::optional(range_there(*measured, anchors_from(leader))) : std::nullopt);
     from.told.measured = measured;

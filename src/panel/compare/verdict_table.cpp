@@ -44,88 +44,46 @@ std::string p_text(const std::optional<double>& p_value) {
   return !p_value ? "" : *p_value < 1e-4 ? "<0.0001" : stats::value_text(*p_value, "", {2, false});
 }
 
-std::string in_unit(double value, const std::string& unit) {
-  return stats::value_text(value, clean_text(unit, 16), {4, false});
-}
-
-class VerdictRows final : public TableRows {
- public:
-  enum Column : std::size_t {
-    name_column,
-    verdict_column,
-    base_column,
-    new_column,
-    change_column,
-    interval_column,
-    p95_column,
-    base_count_column,
-    new_count_column,
-    p_column
+TableRows verdict_rows(const std::vector<ComparedThing>& things, const char* filter) {
+  const auto name = [&things](std::size_t row) {
+    const stats::ThingName& thing = things[row].name;
+    return (thing.kind == stats::ThingKind::site ? "" : std::string(name_of(thing.kind)) + " ") + title_of(thing);
   };
-
-  VerdictRows(const std::vector<ComparedThing>& things, const char* filter) : things_(things), filter_(filter) {}
-
-  [[nodiscard]] std::size_t count() const override { return things_.size(); }
-  [[nodiscard]] bool fits(std::size_t row) const override { return contains_text(text(row, name_column), filter_); }
-  [[nodiscard]] std::string text(std::size_t row, std::size_t column) const override {
-    const ComparedThing& thing = things_[row];
-    switch (column) {
-      case name_column:
-        return (thing.name.kind == stats::ThingKind::site ? "" : std::string(name_of(thing.name.kind)) + " ") +
-               title_of(thing.name);
-      case verdict_column:
-        return std::string(name_of(thing.verdict));
-      case base_column:
-      case new_column:
-        return in_unit(number(row, column), thing.name.unit);
-      case change_column:
-        return change_text(thing.median_difference(), thing.base.median);
-      case interval_column:
-        return interval_text(thing.median_share);
-      case p95_column:
-        return thing.p95 ? change_text(thing.p95_difference(), thing.base.p95) : "";
-      case p_column:
-        return p_text(thing.adjusted_p_value);
-      default:
-        return count_text(column == base_count_column ? thing.base.count : thing.changed.count);
-    }
-  }
-  [[nodiscard]] double number(std::size_t row, std::size_t column) const override {
-    const ComparedThing& thing = things_[row];
-    switch (column) {
-      case base_column:
-        return thing.base.median;
-      case new_column:
-        return thing.changed.median;
-      case change_column:
-        return share_of(thing.median_difference(), thing.base.median);
-      case p95_column:
-        return thing.p95 ? share_of(thing.p95_difference(), thing.base.p95) : 0;
-      case base_count_column:
-        return static_cast<double>(thing.base.count);
-      case new_count_column:
-        return static_cast<double>(thing.changed.count);
-      default:
-        return thing.adjusted_p_value.value_or(1);
-    }
-  }
-
- private:
-  const std::vector<ComparedThing>& things_;
-  std::string filter_;
-};
-
-std::vector<TableColumn> verdict_columns() {
-  return {{"name", 3, false},
-          {"verdict", 1.5F, false},
-          {"base p50", 1.15F},
-          {"new p50", 1.15F},
-          {"change"},
-          {"95 %", 1.7F, false},
-          {"p95"},
-          {"base n"},
-          {"new n"},
-          {"adj. p"}};
+  const auto verdict = [&things](std::size_t row) { return std::string(name_of(things[row].verdict)); };
+  const auto median_column = [&things](const char* title, auto side) {
+    const auto median = [&things, side](std::size_t row) { return (things[row].*side).median; };
+    const auto text = [&things, median](std::size_t row) { return value_text(median(row), things[row].name.unit); };
+    return TableColumn{title, 1.15F, text, median};
+  };
+  const auto change_column_text = [&things](std::size_t row) {
+    return change_text(things[row].median_difference(), things[row].base.median);
+  };
+  const auto change = [&things](std::size_t row) {
+    return share_of(things[row].median_difference(), things[row].base.median);
+  };
+  const auto p95_text = [&things](std::size_t row) {
+    return things[row].p95 ? change_text(things[row].p95_difference(), things[row].base.p95) : "";
+  };
+  const auto p95 = [&things](std::size_t row) {
+    return things[row].p95 ? share_of(things[row].p95_difference(), things[row].base.p95) : 0;
+  };
+  const auto samples_column = [&things](const char* title, auto side) {
+    return count_column(title,
+                        [&things, side](std::size_t row) { return static_cast<double>((things[row].*side).count); });
+  };
+  return {things.size(),
+          {{"name", 3, name},
+           {"verdict", 1.5F, verdict},
+           median_column("base p50", &ComparedThing::base),
+           median_column("new p50", &ComparedThing::changed),
+           {"change", 1, change_column_text, change},
+           {"95 %", 1.7F, [&things](std::size_t row) { return interval_text(things[row].median_share); }},
+           {"p95", 1, p95_text, p95},
+           samples_column("base n", &ComparedThing::base),
+           samples_column("new n", &ComparedThing::changed),
+           {"adj. p", 1, [&things](std::size_t row) { return p_text(things[row].adjusted_p_value); },
+            [&things](std::size_t row) { return things[row].adjusted_p_value.value_or(1); }}},
+          [name, filter](std::size_t row) { return contains_text(name(row), filter); }};
 }
 
 using Bins = DistributionView::Bins;
@@ -202,11 +160,9 @@ std::string title_of(const stats::ThingName& name) {
   return clean_text(name.labels.empty() ? name.name : name.name + ' ' + name.labels);
 }
 
-VerdictTable::VerdictTable() : table_("verdicts", verdict_columns(), Table::unsorted) {}
-
 std::optional<std::size_t> VerdictTable::draw(const Judged& judged, std::uint64_t version, const Theme& theme) {
   filter_.draw();
-  const VerdictRows rows(judged.comparison.things, filter_.text());
+  const TableRows rows = verdict_rows(judged.comparison.things, filter_.text());
   ImGui::SameLine(0, ImGui::GetFontSize());
   std::array<Area, 2> areas;
   if (const auto as = draw_copy_buttons(areas)) {
@@ -218,9 +174,9 @@ std::optional<std::size_t> VerdictTable::draw(const Judged& judged, std::uint64_
     say("! " + warning);
   }
   table_.update(rows, filter_.version() + version);
-  const TableUse use = table_.draw(rows, chosen_, ImGui::GetContentRegionAvail().y, theme);
-  chosen_ = use.clicked ? use.clicked : chosen_;
-  return use.clicked;
+  const auto clicked = table_.draw(rows, chosen_, ImGui::GetContentRegionAvail().y, theme);
+  chosen_ = clicked ? clicked : chosen_;
+  return clicked;
 }
 
 std::optional<std::size_t> VerdictTable::choose_next(bool down) {
@@ -229,7 +185,7 @@ std::optional<std::size_t> VerdictTable::choose_next(bool down) {
 }
 
 std::string VerdictTable::copied(const Judged& judged, CopyAs as) const {
-  return table_.copied(VerdictRows(judged.comparison.things, filter_.text()), as);
+  return table_.copied(verdict_rows(judged.comparison.things, filter_.text()), as);
 }
 
 DistributionView::DistributionView(const ComparedThing& thing)
@@ -238,8 +194,8 @@ DistributionView::DistributionView(const ComparedThing& thing)
 DistributionView::DistributionView(const ComparedThing& thing, const std::vector<double>& base,
                                    const std::vector<double>& changed)
     : title_(title_of(thing.name) + "   " + change_text(thing.median_difference(), thing.base.median)),
-      base_text_("base, filled: median " + in_unit(thing.base.median, thing.name.unit)),
-      new_text_("new, outlined: median " + in_unit(thing.changed.median, thing.name.unit)),
+      base_text_("base, filled: median " + value_text(thing.base.median, thing.name.unit)),
+      new_text_("new, outlined: median " + value_text(thing.changed.median, thing.name.unit)),
       unit_(thing.name.unit),
       base_median_(thing.base.median),
       new_median_(thing.changed.median),
@@ -273,8 +229,8 @@ void DistributionView::draw(const Theme& theme) const {
   drawing.mark(axis_.share_at(base_median_), base_colour(theme), true);
   drawing.mark(axis_.share_at(new_median_), new_colour(theme), false);
   const auto label = [&](double share, float where) {
-    const std::string text = in_unit(axis_.value_at(share), unit_);
-    const float width = ImGui::CalcTextSize(text.data(), text.data() + text.size()).x + 1;
+    const std::string text = value_text(axis_.value_at(share), unit_);
+    const float width = text_width(text) + 1;
     canvas.text(at.x + static_cast<float>(share) * room.x - width * where, most.y, width, theme.faint_text, text);
   };
   label(0, 0);

@@ -37,11 +37,9 @@ class VerdictTable {
   /// The shown rows for the clipboard. After draw().
   [[nodiscard]] std::string copied(const Judged& judged, CopyAs as) const;
 
-  VerdictTable();
-
  private:
   Filter filter_{"filter"};
-  Table table_;
+  Table table_{"verdicts", Table::unsorted};
   std::optional<std::size_t> chosen_;
 };
 

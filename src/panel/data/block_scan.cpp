@@ -39,7 +39,7 @@ void PanelData::go_on_scanning(std::shared_ptr<ScanPlaces> places) {
       } catch (const std::exception&) {
         batch = nullptr;
       }
-      places->scan->take(capture, batch.get());
+      places->scan->take(batch.get());
       if (std::chrono::steady_clock::now() >= end) {
         break;
       }

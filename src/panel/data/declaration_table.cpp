@@ -32,6 +32,17 @@ const Declaration* find(const std::vector<Declaration>& all, decltype(Declaratio
   return place != all.end() && place->id == id ? &*place : nullptr;
 }
 
+template <typename Declaration>
+const Declaration& find_or_undeclared(const std::vector<Declaration>& all, decltype(Declaration::id) id) {
+  static const Declaration undeclared = [] {
+    Declaration none;
+    none.name = "(undeclared)";
+    return none;
+  }();
+  const Declaration* const found = find(all, id);
+  return found != nullptr ? *found : undeclared;
+}
+
 }  // namespace
 
 void DeclarationTable::add(const Declarations& declared) {
@@ -45,23 +56,11 @@ void DeclarationTable::add(const Declarations& declared) {
 }
 
 const SiteDeclaration& DeclarationTable::site(SiteId id) const {
-  static const SiteDeclaration undeclared = [] {
-    SiteDeclaration site;
-    site.name = "(undeclared)";
-    return site;
-  }();
-  const SiteDeclaration* const found = find(all_.sites, id);
-  return found != nullptr ? *found : undeclared;
+  return find_or_undeclared(all_.sites, id);
 }
 
 const TrackDeclaration& DeclarationTable::track(TrackId id) const {
-  static const TrackDeclaration undeclared = [] {
-    TrackDeclaration track;
-    track.name = "(undeclared)";
-    return track;
-  }();
-  const TrackDeclaration* const found = find(all_.tracks, id);
-  return found != nullptr ? *found : undeclared;
+  return find_or_undeclared(all_.tracks, id);
 }
 
 std::string_view DeclarationTable::name(NameId id) const {

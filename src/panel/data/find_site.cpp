@@ -1,6 +1,5 @@
 // Finds the next or previous scope of a site.
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "panel/data/panel_data.hpp"

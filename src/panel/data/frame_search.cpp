@@ -16,11 +16,6 @@ constexpr std::size_t most_searched = 1024;
 /// Blocks requested at once while searching.
 constexpr std::size_t most_ahead = 16;
 
-bool has_marks(const Detail& piece, FrameStreamId stream) {
-  return std::any_of(piece.frames.begin(), piece.frames.end(),
-                     [stream](const timeline::DetailFrames& frames) { return frames.stream == stream; });
-}
-
 }  // namespace
 
 struct PanelData::FrameSearch {
@@ -207,7 +202,10 @@ struct PanelData::FrameSearch {
         break;
       }
       if (walk.is_long()) {
-        const auto is_unmarked = [&](const Detail& piece) { return !has_marks(piece, stream); };
+        const auto is_unmarked = [&](const Detail& piece) {
+          return std::none_of(piece.frames.begin(), piece.frames.end(),
+                              [&](const timeline::DetailFrames& frames) { return frames.stream == stream; });
+        };
         if (const SummaryPlace* const summary = find_summary(block, false, walk, is_unmarked); summary != nullptr) {
           block = summary->end_block - 1;
           continue;

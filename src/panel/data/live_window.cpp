@@ -18,6 +18,9 @@ namespace kymo::panel {
 
 namespace {
 
+/// The first number of a metric that the program keeps itself; those that it records have lower ones.
+constexpr std::uint32_t first_column = 0x4000'0000U;
+
 template <typename T, typename Allocator>
 std::size_t bytes_of(const std::vector<T, Allocator>& values) {
   return values.size() * sizeof(T);
@@ -129,9 +132,27 @@ LiveBlocks::LiveBlocks(std::shared_ptr<LiveWindow> window, double empty_scope_ns
   declared_.add(own);
 }
 
-void LiveBlocks::set_records(std::vector<MetricDeclaration> metrics, std::shared_ptr<const Detail> samples) {
-  new_records_declared_.metrics = std::move(metrics);
-  new_records_ = std::move(samples);
+void LiveBlocks::set_columns(const std::vector<MetricColumn>& columns, const std::deque<std::int64_t>& ticks_ns) {
+  new_columns_declared_ = {};
+  EventBatch batch;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const MetricColumn& column = columns[i];
+    MetricDeclaration& metric = new_columns_declared_.metrics.emplace_back();
+    metric.id = MetricId{first_column + static_cast<std::uint32_t>(i)};
+    metric.name = column.name;
+    metric.unit = column.unit;
+    metric.step = column.is_integer ? 1 : 0;
+    SampleRun& run = batch.samples.emplace_back();
+    run.metric = metric.id;
+    const auto count = static_cast<std::ptrdiff_t>(std::min(column.values.size(), ticks_ns.size()));
+    run.times_ns.assign(ticks_ns.end() - count, ticks_ns.end());
+    run.values.assign(column.values.end() - count, column.values.end());
+  }
+  if (!ticks_ns.empty()) {
+    batch.start_ns = ticks_ns.front();
+    batch.end_ns = ticks_ns.back();
+  }
+  new_records_ = std::make_shared<Detail>(timeline::make_detail(batch, false));
 }
 
 bool LiveBlocks::refresh() {
@@ -139,7 +160,7 @@ bool LiveBlocks::refresh() {
   const bool has_records = new_records_ != nullptr;
   if (has_records) {
     records_ = std::exchange(new_records_, nullptr);
-    declared_.add(new_records_declared_);
+    declared_.add(new_columns_declared_);
   }
   if (!window_->take(contents_)) {
     return has_records;

@@ -6,9 +6,9 @@
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <vector>
 
+#include <kymo/panel.hpp>
 #include <kymo/sink.hpp>
 
 #include "panel/data/block_provider.hpp"
@@ -78,11 +78,9 @@ class LiveBlocks final : public BlockProvider {
   explicit LiveBlocks(std::shared_ptr<LiveWindow> window, double empty_scope_ns = 0);
 
   /// Sets metrics that the program keeps itself and their samples so far, replacing earlier ones. Shown from the next
-  /// refresh on. Their ids are those of `record_metric(place)`.
-  void set_records(std::vector<MetricDeclaration> metrics, std::shared_ptr<const Detail> samples);
-  [[nodiscard]] static MetricId record_metric(std::size_t place) {
-    return MetricId{0x40000000U + static_cast<std::uint32_t>(place)};
-  }
+  /// refresh on. The last value of each column belongs to the last tick, the one before to the previous tick. Values
+  /// without a tick are left out.
+  void set_columns(const std::vector<MetricColumn>& columns, const std::deque<std::int64_t>& ticks_ns);
   [[nodiscard]] std::shared_ptr<const Detail> records() const override { return records_; }
 
   bool refresh() override;
@@ -105,7 +103,7 @@ class LiveBlocks final : public BlockProvider {
  private:
   std::shared_ptr<LiveWindow> window_;
   double empty_scope_ns_;
-  Declarations new_records_declared_;
+  Declarations new_columns_declared_;
   std::shared_ptr<const Detail> new_records_;
   std::shared_ptr<const Detail> records_;
   mutable std::mutex mutex_;  // protects the members below that the other thread reads

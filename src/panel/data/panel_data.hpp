@@ -98,7 +98,7 @@ struct BlockScan {
   BatchParts parts = BatchParts::everything;
   std::optional<std::size_t> capture;  ///< only this one
   /// Takes a block, on the worker's thread. `batch`: nullptr if it could not be read.
-  std::function<void(std::size_t capture, const EventBatch* batch)> take;
+  std::function<void(const EventBatch* batch)> take;
   /// Called on the drawing thread after some blocks, and after the last one; nothing is taken meanwhile. Returns
   /// whether to go on.
   std::function<bool(bool is_done)> deliver;

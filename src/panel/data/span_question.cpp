@@ -1,5 +1,4 @@
 // Looks up a span: its facts and its energy.
-#include <algorithm>
 #include <utility>
 
 #include "panel/data/panel_data.hpp"

@@ -24,10 +24,13 @@ using base::length_between;
   return start_ns <= range.end_ns && end_ns >= range.start_ns;
 }
 
+[[nodiscard]] inline bool is_same(TimeRange a, TimeRange b) {
+  return a.start_ns == b.start_ns && a.end_ns == b.end_ns;
+}
+
 /// Whether a range leaves nothing out.
 [[nodiscard]] inline bool is_everything(TimeRange range) {
-  const TimeRange all;
-  return range.start_ns == all.start_ns && range.end_ns == all.end_ns;
+  return is_same(range, TimeRange());
 }
 
 /// Durations from one to another, both included.
@@ -36,9 +39,7 @@ struct LengthRange {
   std::int64_t most_ns = std::numeric_limits<std::int64_t>::max();
 
   [[nodiscard]] bool holds(std::int64_t duration_ns) const { return duration_ns >= least_ns && duration_ns <= most_ns; }
-  [[nodiscard]] bool operator==(const LengthRange& other) const {
-    return least_ns == other.least_ns && most_ns == other.most_ns;
-  }
+  [[nodiscard]] bool operator==(const LengthRange&) const = default;
 };
 
 }  // namespace kymo::panel

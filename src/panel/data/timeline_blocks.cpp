@@ -2,11 +2,11 @@
 #include "panel/data/timeline_blocks.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <limits>
 #include <map>
+#include <mutex>
 #include <utility>
 
 #include <kymo/statistics.hpp>

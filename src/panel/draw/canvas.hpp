@@ -25,6 +25,24 @@ inline void say(const std::string& text) {
   ImGui::TextUnformatted(text.data(), text.data() + text.size());
 }
 
+/// Where the current window's last item is.
+[[nodiscard]] inline Area last_item() {
+  const ImVec2 least = ImGui::GetItemRectMin();
+  const ImVec2 most = ImGui::GetItemRectMax();
+  return {least.x, least.y, most.x, most.y};
+}
+
+/// From the cursor to the end of the current window.
+[[nodiscard]] inline Area rest_of_window() {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  return {at.x, at.y, at.x + room.x, at.y + room.y};
+}
+
+[[nodiscard]] inline float text_width(const std::string& text) {
+  return ImGui::CalcTextSize(text.data(), text.data() + text.size()).x;
+}
+
 /// Draws on one draw list. Beyond most_vertices nothing more is drawn: a renderer without vertex offsets can draw
 /// 65,536 per list, and the remainder is for scroll bars and borders.
 class Canvas {

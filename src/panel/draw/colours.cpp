@@ -21,6 +21,7 @@ Theme current_theme() {
   theme.is_light = 0.3F * window.x + 0.59F * window.y + 0.11F * window.z > 0.5F;
   theme.text = ImGui::GetColorU32(ImGuiCol_Text);
   theme.box_text = rgb(15, 15, 20);
+  theme.stale = rgb(120, 130, 140);
   theme.faint_text = ImGui::GetColorU32(ImGuiCol_Text, 0.65F);
   if (theme.is_light) {
     theme.ruler = rgb(0, 0, 0, 60);
@@ -31,7 +32,6 @@ Theme current_theme() {
     theme.slow = rgb(200, 140, 0);
     theme.bad = rgb(200, 70, 10);
     theme.metric = rgb(30, 110, 160);
-    theme.stale = rgb(120, 130, 140);
     theme.flow = rgb(20, 20, 30, 150);
     theme.chosen = rgb(0, 0, 0);
     theme.selection = rgb(40, 90, 200, 50);
@@ -43,7 +43,6 @@ Theme current_theme() {
     theme.slow = rgb(230, 170, 40);
     theme.bad = rgb(230, 100, 40);
     theme.metric = rgb(100, 190, 230);
-    theme.stale = rgb(120, 130, 140);
     theme.flow = rgb(250, 250, 230, 150);
     theme.chosen = rgb(255, 255, 255);
     theme.selection = rgb(120, 170, 255, 60);

@@ -68,9 +68,8 @@ std::string Names::place(const SiteDeclaration& site) {
   if (site.file.empty()) {
     return {};
   }
-  const std::size_t slash = site.file.rfind('/');
-  return clean_text(std::string_view(site.file).substr(slash == std::string::npos ? 0 : slash + 1), 80) +
-         (site.line != 0 ? ":" + std::to_string(site.line) : "");
+  const std::string_view file = std::string_view(site.file).substr(site.file.rfind('/') + 1);
+  return clean_text(file, 80) + (site.line != 0 ? ":" + std::to_string(site.line) : "");
 }
 
 std::string holder_text(std::string_view holder) {

@@ -24,6 +24,12 @@ constexpr double mark_reach = 6;
 /// Ordered by track; its scopes stand before handed-in spans, then by depth.
 using RowKey = FlameRowKey;
 
+/// The key of a row, or of what a piece has for one.
+template <typename Row>
+RowKey key_of(const Row& row) {
+  return {row.track, row.named, row.depth};
+}
+
 /// The coarsest bins that are no wider than one joined box, else the finest.
 std::size_t level_of(const Detail& piece, double least_ns) {
   for (std::size_t level = Detail::levels; level-- > 1;) {
@@ -39,11 +45,11 @@ template <typename Visit>
 void visit_rows(const Detail& piece, Visit&& visit) {
   if (piece.is_exact) {
     for (const DetailLane& lane : piece.lanes) {
-      visit(RowKey(lane.track, lane.named, lane.depth));
+      visit(key_of(lane));
     }
   } else {
     for (const DetailRow& row : piece.bins[Detail::levels - 1].rows) {
-      visit(RowKey(row.track, row.named, row.depth));
+      visit(key_of(row));
     }
   }
 }
@@ -102,13 +108,11 @@ std::vector<FlameRow> make_rows(const std::vector<Piece>& pieces, TrackView* vie
 class RowFinder {
  public:
   explicit RowFinder(std::vector<FlameRow>& rows) : rows_(rows) {}
-  FlameRow* find(TrackId track, bool named, std::uint16_t depth) {
-    const RowKey key(track, named, depth);
-    while (at_ < rows_.size() && RowKey(rows_[at_].track, rows_[at_].named, rows_[at_].depth) < key) {
+  FlameRow* find(const RowKey& key) {
+    while (at_ < rows_.size() && key_of(rows_[at_]) < key) {
       ++at_;
     }
-    const bool is_it = at_ < rows_.size() && RowKey(rows_[at_].track, rows_[at_].named, rows_[at_].depth) == key;
-    return is_it ? &rows_[at_] : nullptr;
+    return at_ < rows_.size() && key_of(rows_[at_]) == key ? &rows_[at_] : nullptr;
   }
 
  private:
@@ -130,12 +134,9 @@ bool is_crowded(const DetailLane& lane, const Detail& piece, std::size_t level, 
 }
 
 const DetailRow* bins_of(const DetailLane& lane, const std::vector<DetailRow>& rows) {
-  const auto found = std::lower_bound(
-      rows.begin(), rows.end(), RowKey(lane.track, lane.named, lane.depth),
-      [](const DetailRow& row, const RowKey& key) { return RowKey(row.track, row.named, row.depth) < key; });
-  const bool is_it = found != rows.end() &&
-                     RowKey(found->track, found->named, found->depth) == RowKey(lane.track, lane.named, lane.depth);
-  return is_it ? &*found : nullptr;
+  const auto found = std::lower_bound(rows.begin(), rows.end(), key_of(lane),
+                                      [](const DetailRow& row, const RowKey& key) { return key_of(row) < key; });
+  return found != rows.end() && key_of(*found) == key_of(lane) ? &*found : nullptr;
 }
 
 /// Fills rows with the boxes of pieces, and counts them.
@@ -171,7 +172,7 @@ class Filler {
     const std::size_t level = level_in(piece);
     RowFinder finder(rows_);
     for (const DetailLane& lane : piece.lanes) {
-      FlameRow* const row = finder.find(lane.track, lane.named, lane.depth);
+      FlameRow* const row = finder.find(key_of(lane));
       if (row == nullptr) {
         continue;
       }
@@ -191,7 +192,7 @@ class Filler {
     RowFinder finder(rows_);
     const DetailBins& level = piece.bins[level_in(piece)];
     for (const DetailRow& bins : level.rows) {
-      if (FlameRow* const row = finder.find(bins.track, bins.named, bins.depth); row != nullptr) {
+      if (FlameRow* const row = finder.find(key_of(bins)); row != nullptr) {
         build(*row, [&](RowBuilder&& builder) { builder.take(level, bins); });
       }
     }
@@ -277,29 +278,27 @@ FlameLayout lay_out_flame(const std::vector<Piece>& pieces, const TimeAxis& axis
 }
 
 const FlameBox* find_box(const FlameLayout& layout, std::uint32_t line, double pixel, const FlameRow** row) {
+  // A span without duration is hard to hit and is drawn as a wider mark.
+  const auto is_close = [pixel](const FlameBox& box) {
+    return box.is_one && box.start_ns == box.end_ns && std::fabs(double{box.left} - pixel) <= mark_reach;
+  };
   for (const FlameRow& candidate : layout.rows) {
     if (candidate.line != line) {
       continue;
     }
-    auto at = std::upper_bound(candidate.boxes.begin(), candidate.boxes.end(), pixel,
-                               [](double x, const FlameBox& box) { return x < double{box.left}; });
-    if (at != candidate.boxes.begin() && pixel <= double{std::prev(at)->right} + 1) {
-      if (row != nullptr) {
-        *row = &candidate;
-      }
-      return &*std::prev(at);
+    const auto behind = std::upper_bound(candidate.boxes.begin(), candidate.boxes.end(), pixel,
+                                         [](double x, const FlameBox& box) { return x < double{box.left}; });
+    const FlameBox* const after = behind != candidate.boxes.end() ? &*behind : nullptr;
+    const FlameBox* const before = behind != candidate.boxes.begin() ? &*std::prev(behind) : nullptr;
+    const FlameBox* const found = before != nullptr && pixel <= double{before->right} + 1 ? before
+                                  : after != nullptr && is_close(*after)                  ? after
+                                  : before != nullptr && is_close(*before)                ? before
+                                                                                          : nullptr;
+    if (found != nullptr && row != nullptr) {
+      *row = &candidate;
     }
-    // A span without duration is hard to hit and is drawn as a wider mark.
-    const auto is_close = [pixel](const FlameBox& box) {
-      return box.is_one && box.start_ns == box.end_ns && std::fabs(double{box.left} - pixel) <= mark_reach;
-    };
-    for (const auto beside : {at, at == candidate.boxes.begin() ? at : std::prev(at)}) {
-      if (beside != candidate.boxes.end() && is_close(*beside)) {
-        if (row != nullptr) {
-          *row = &candidate;
-        }
-        return &*beside;
-      }
+    if (found != nullptr) {
+      return found;
     }
   }
   return nullptr;

@@ -1,7 +1,6 @@
 // The positions of frame bars. Draws nothing.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>

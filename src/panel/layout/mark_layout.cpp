@@ -24,6 +24,23 @@ constexpr std::size_t most_samples = 16384;
 /// Closer samples are joined.
 constexpr float least_sample_pixels = 3;
 
+/// Calls visit(row) for every nth row of a list of all pieces, so that about `most` are visited. Returns n.
+template <typename Row, typename Visit>
+std::size_t visit_some(const std::vector<Piece>& pieces, std::vector<Row> Detail::*list, std::size_t most,
+                       const Visit& visit) {
+  std::size_t all = 0;
+  for (const Piece& piece : pieces) {
+    all += ((*piece).*list).size();
+  }
+  const std::size_t step = all / most + 1;
+  for (const Piece& piece : pieces) {
+    for (std::size_t i = 0; i < ((*piece).*list).size(); i += step) {
+      visit(((*piece).*list)[i]);
+    }
+  }
+  return step;
+}
+
 /// Finds the lines of a chart's tracks and of spans open at a time.
 class LineFinder {
  public:
@@ -79,29 +96,24 @@ class LineFinder {
 };
 
 void lay_out_messages(const TimeAxis& axis, const LineFinder& lines, MarkLayout& out) {
-  std::size_t all = 0;
-  for (const Piece& piece : out.pieces) {
-    all += piece->messages.size();
-  }
-  const std::size_t step = all / most_messages + 1;
   std::map<std::uint32_t, std::size_t> last_of_line;
-  for (const Piece& piece : out.pieces) {
-    for (std::size_t i = 0; i < piece->messages.size(); i += step) {
-      const timeline::DetailMessage& message = piece->messages[i];
-      std::uint32_t line = 0;
-      if (!overlaps(message.time_ns, message.time_ns, axis.range()) || !lines.title_of(message.track, line)) {
-        continue;
-      }
-      const auto pixel = static_cast<float>(axis.to_pixel(message.time_ns));
-      const std::uint64_t count = std::uint64_t{message.count} * step;
-      const auto [last, is_first] = last_of_line.try_emplace(line, out.messages.size());
-      if (!is_first && std::fabs(pixel - out.messages[last->second].pixel) < least_mark_pixels) {
-        out.messages[last->second].count += count;
-        continue;
-      }
-      last->second = out.messages.size();
-      out.messages.push_back({pixel, line, count, &message});
-    }
+  const std::size_t step =
+      visit_some(out.pieces, &Detail::messages, most_messages, [&](const timeline::DetailMessage& message) {
+        std::uint32_t line = 0;
+        if (!overlaps(message.time_ns, message.time_ns, axis.range()) || !lines.title_of(message.track, line)) {
+          return;
+        }
+        const auto pixel = static_cast<float>(axis.to_pixel(message.time_ns));
+        const auto [last, is_first] = last_of_line.try_emplace(line, out.messages.size());
+        if (!is_first && std::fabs(pixel - out.messages[last->second].pixel) < least_mark_pixels) {
+          out.messages[last->second].count += message.count;
+          return;
+        }
+        last->second = out.messages.size();
+        out.messages.push_back({pixel, line, message.count, &message});
+      });
+  for (MessageMark& mark : out.messages) {
+    mark.count *= step;
   }
   std::sort(out.messages.begin(), out.messages.end(), [](const MessageMark& a, const MessageMark& b) {
     return std::tie(a.line, a.pixel) < std::tie(b.line, b.pixel);
@@ -163,32 +175,27 @@ void lay_out_flows(const TimeAxis& axis, const LineFinder& lines, MarkLayout& ou
 
 void lay_out_samples(const TimeAxis& axis, const LineFinder& lines,
                      const std::unordered_map<ThreadId, TrackId>& threads, MarkLayout& out) {
-  std::size_t all = 0;
-  for (const Piece& piece : out.pieces) {
-    all += piece->stack_samples.size();
-  }
-  const std::size_t step = all / most_samples + 1;
   std::map<std::pair<std::uint32_t, bool>, std::size_t> last_of_line;  // of waits, and of the others
-  for (const Piece& piece : out.pieces) {
-    for (std::size_t i = 0; i < piece->stack_samples.size(); i += step) {
-      const StackSample& sample = piece->stack_samples[i];
-      const std::int64_t from_ns = subtract_length(sample.time_ns, sample.blocked_ns);
-      const auto track = threads.find(sample.thread);
-      std::uint32_t line = 0;
-      if (track == threads.end() || sample.unsampled_ns > 0 || !overlaps(from_ns, sample.time_ns, axis.range()) ||
-          !lines.title_of(track->second, line)) {
-        continue;
-      }
-      const auto pixel = static_cast<float>(axis.to_pixel(sample.time_ns));
-      const auto from = static_cast<float>(axis.to_pixel(from_ns));
-      const auto [last, is_first] = last_of_line.try_emplace({line, sample.is_wait()}, out.samples.size());
-      if (!is_first && std::fabs(pixel - out.samples[last->second].pixel) < least_sample_pixels) {
-        out.samples[last->second].count += step;
-        continue;
-      }
-      last->second = out.samples.size();
-      out.samples.push_back({from, pixel, line, step, &sample});
+  const std::size_t step = visit_some(out.pieces, &Detail::stack_samples, most_samples, [&](const StackSample& sample) {
+    const std::int64_t from_ns = subtract_length(sample.time_ns, sample.blocked_ns);
+    const auto track = threads.find(sample.thread);
+    std::uint32_t line = 0;
+    if (track == threads.end() || sample.unsampled_ns > 0 || !overlaps(from_ns, sample.time_ns, axis.range()) ||
+        !lines.title_of(track->second, line)) {
+      return;
     }
+    const auto pixel = static_cast<float>(axis.to_pixel(sample.time_ns));
+    const auto from = static_cast<float>(axis.to_pixel(from_ns));
+    const auto [last, is_first] = last_of_line.try_emplace({line, sample.is_wait()}, out.samples.size());
+    if (!is_first && std::fabs(pixel - out.samples[last->second].pixel) < least_sample_pixels) {
+      ++out.samples[last->second].count;
+      return;
+    }
+    last->second = out.samples.size();
+    out.samples.push_back({from, pixel, line, 1, &sample});
+  });
+  for (SampleMark& mark : out.samples) {
+    mark.count *= step;
   }
   std::stable_sort(out.samples.begin(), out.samples.end(), [](const SampleMark& a, const SampleMark& b) {
     return std::tie(a.line, a.pixel) < std::tie(b.line, b.pixel);
@@ -199,22 +206,13 @@ void lay_out_samples(const TimeAxis& axis, const LineFinder& lines,
 
 std::vector<SyncMark> lay_out_sync_points(const std::vector<Piece>& pieces, const TimeAxis& axis) {
   std::vector<SyncMark> marks;
-  std::size_t all = 0;
-  for (const Piece& piece : pieces) {
-    all += piece->sync_points.size();
-  }
-  const std::size_t step = all / most_sync_points + 1;
-  for (const Piece& piece : pieces) {
-    for (std::size_t i = 0; i < piece->sync_points.size(); i += step) {
-      const SyncPoint& point = piece->sync_points[i];
-      if (overlaps(point.time_ns, point.time_ns, axis.range())) {
-        const auto pixel = static_cast<float>(axis.to_pixel(point.time_ns));
-        if (marks.empty() || std::fabs(pixel - marks.back().pixel) >= least_mark_pixels) {
-          marks.push_back({pixel, point.number, point.track, point.time_ns});
-        }
-      }
+  visit_some(pieces, &Detail::sync_points, most_sync_points, [&](const SyncPoint& point) {
+    const auto pixel = static_cast<float>(axis.to_pixel(point.time_ns));
+    if (overlaps(point.time_ns, point.time_ns, axis.range()) &&
+        (marks.empty() || std::fabs(pixel - marks.back().pixel) >= least_mark_pixels)) {
+      marks.push_back({pixel, point.number, point.track, point.time_ns});
     }
-  }
+  });
   std::stable_sort(marks.begin(), marks.end(),
                    [](const SyncMark& a, const SyncMark& b) { return a.time_ns < b.time_ns; });
   return marks;

@@ -1,7 +1,6 @@
 // The positions of messages, flows, sync points and samples of stacks. Draws nothing.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>

@@ -15,9 +15,7 @@ struct RowLook {
   bool is_hidden = false;
   int height = 0;  ///< steps by which it is higher than usual; negative: lower
 
-  [[nodiscard]] bool operator==(const RowLook& other) const {
-    return is_pinned == other.is_pinned && is_hidden == other.is_hidden && height == other.height;
-  }
+  [[nodiscard]] bool operator==(const RowLook&) const = default;
 };
 
 class RowOrder {

@@ -1,5 +1,4 @@
 // Steps from one span of the flame chart to the next.
-#include <algorithm>
 
 #include "panel/data/time_math.hpp"
 #include "panel/layout/flame_layout.hpp"

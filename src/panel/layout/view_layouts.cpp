@@ -8,12 +8,6 @@
 
 namespace kymo::panel {
 
-bool ViewState::LayoutKey::operator==(const LayoutKey& other) const {
-  return revision == other.revision && range.start_ns == other.range.start_ns && range.end_ns == other.range.end_ns &&
-         width == other.width && least_pixels == other.least_pixels && detail == other.detail &&
-         end_detail == other.end_detail && tracks == other.tracks && folds == other.folds;
-}
-
 bool ViewState::is_new(LayoutKey& known, const LayoutKey& now) {
   if (known == now) {
     return false;
@@ -23,7 +17,7 @@ bool ViewState::is_new(LayoutKey& known, const LayoutKey& now) {
 }
 
 ViewState::LayoutKey ViewState::key_of(const TimeAxis& axis, double least_pixels) const {
-  return {data_.revision(), axis.range(), axis.width(), least_pixels, 0, 0};
+  return {data_.revision(), axis.range().start_ns, axis.range().end_ns, axis.width(), least_pixels};
 }
 
 const std::vector<Piece>& ViewState::overview_pieces() {

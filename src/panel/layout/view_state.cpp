@@ -17,6 +17,11 @@ TimeRange range_of(const Frame& frame) {
   return {frame.start_ns, add_length(frame.start_ns, std::max(frame.duration_ns, TimeAxis::least_length_ns))};
 }
 
+/// The range of a length about its middle.
+TimeRange range_about(std::int64_t middle_ns, std::int64_t length_ns) {
+  return {middle_ns - length_ns / 2, middle_ns + (length_ns - length_ns / 2)};
+}
+
 /// Without frames, the newest stretch of this length is shown.
 constexpr std::int64_t latest_stretch_ns = 100'000'000;
 
@@ -207,8 +212,7 @@ void ViewState::resolve_pin() {
   }
   const TimeRange seen = overview_.range();
   if (wish.is_followed && (shown.start_ns < seen.start_ns || shown.end_ns > seen.end_ns)) {
-    const std::int64_t length = overview_.length_ns();
-    overview_.show({shown.start_ns - length / 2, shown.start_ns + (length - length / 2)});
+    overview_.show(range_about(shown.start_ns, overview_.length_ns()));
   }
 }
 
@@ -322,7 +326,6 @@ void ViewState::jump(bool forward) {
   const std::int64_t from_ns = from_selected ? selected_->start_ns : flame_.range().start_ns;
   pause();
   data_.ask_for_site(marked_site_, from_ns, forward);
-  is_jumping_ = true;
   has_jumped_in_vain_ = false;
 }
 
@@ -331,7 +334,6 @@ void ViewState::take_found() {
   if (!found) {
     return;
   }
-  is_jumping_ = false;
   has_jumped_in_vain_ = !found->is_found;
   if (!found->is_found) {
     return;
@@ -345,8 +347,7 @@ void ViewState::show_span(const SpanKey& key) {
   if (key.start_ns < seen.start_ns || key.end_ns > seen.end_ns) {
     const std::int64_t span_ns = length_between(key.start_ns, key.end_ns);
     const std::int64_t length = std::max(flame_.length_ns(), add_length(span_ns, span_ns / 4));
-    const std::int64_t middle = key.start_ns + span_ns / 2;
-    flame_.show({middle - length / 2, middle + (length - length / 2)});
+    flame_.show(range_about(key.start_ns + span_ns / 2, length));
   }
 }
 
@@ -366,20 +367,16 @@ void ViewState::go_to(std::int64_t time_ns) {
   hold();
   const TimeRange seen = flame_.range();
   if (time_ns < seen.start_ns || time_ns >= seen.end_ns) {
-    const std::int64_t length = flame_.length_ns();
-    flame_.show({time_ns - length / 2, time_ns + (length - length / 2)});
+    flame_.show(range_about(time_ns, flame_.length_ns()));
   }
 }
 
 void ViewState::remember_view(TimeRange range) {
   constexpr std::size_t most_views = 200;
-  const auto is_known = [&](std::size_t place) {
-    return place < views_.size() && views_[place].start_ns == range.start_ns && views_[place].end_ns == range.end_ns;
-  };
-  const TimeRange all;
+  const auto is_known = [&](std::size_t place) { return place < views_.size() && is_same(views_[place], range); };
   // What was just gone back or forward from is there already.
   const bool is_there = (view_ > 1 && is_known(view_ - 2)) || (view_ > 0 && is_known(view_ - 1)) || is_known(view_);
-  if (is_there || (range.start_ns == all.start_ns && range.end_ns == all.end_ns)) {
+  if (is_there || is_everything(range)) {
     return;
   }
   views_.resize(view_);  // what was gone back from

@@ -139,7 +139,6 @@ class ViewState {
   void mark_frames(LengthRange lengths) { marked_frames_ = lengths; }
   /// Selects the next (previous) scope of the marked site and scrolls to it, some frames later.
   void jump(bool forward);
-  [[nodiscard]] bool is_jumping() const { return is_jumping_; }
   /// Whether the last jump found nothing.
   [[nodiscard]] bool has_jumped_in_vain() const { return has_jumped_in_vain_; }
 
@@ -207,14 +206,15 @@ class ViewState {
   /// The inputs of a layout.
   struct LayoutKey {
     std::uint64_t revision = 0;
-    TimeRange range;
+    std::int64_t start_ns = 0;
+    std::int64_t end_ns = 0;
     double width = 0;
     double least_pixels = 0;
     std::uint32_t detail = 0;      // the stream, or the first line
     std::uint32_t end_detail = 0;  // the line after the last
     std::uint32_t tracks = 0;      // version of their arrangement
     std::uint32_t folds = 0;       // of groups of lanes
-    [[nodiscard]] bool operator==(const LayoutKey& other) const;
+    [[nodiscard]] bool operator==(const LayoutKey&) const = default;
   };
 
   /// A frame to pin once it is known: the longest of a range.
@@ -260,7 +260,6 @@ class ViewState {
   LengthRange marked_frames_;
   std::unordered_set<FunctionId> marked_functions_;
   std::vector<Instance> lit_;
-  bool is_jumping_ = false;
   bool has_jumped_in_vain_ = false;
   std::optional<TimeRange> measured_;
   std::string search_;

@@ -12,6 +12,7 @@
 #include "capture/summary/scope_matcher.hpp"
 #include "panel/data/time_math.hpp"
 #include "panel/lists/found_gatherer.hpp"
+#include "panel/lists/keep_first.hpp"
 #include "panel/lists/site_gatherer.hpp"
 #include "panel/lists/site_times.hpp"
 #include "panel/lists/stack_gatherer.hpp"
@@ -19,20 +20,10 @@
 
 namespace kymo::panel {
 
-namespace {
-
-/// Keeps the first rows of an order, sorted.
-template <typename Row, typename IsBefore>
-void keep_first(std::vector<Row>& rows, std::size_t most, IsBefore is_before) {
-  const std::size_t kept = std::min(rows.size(), most);
-  std::partial_sort(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(kept), rows.end(), is_before);
-  rows.resize(kept);
-}
-
 /// Gathers frames. Numbers them from the capture's first mark on.
-class FrameGatherer {
+class FrameList::Gatherer {
  public:
-  FrameGatherer(const ListKey& key, const BlockProvider& provider)
+  Gatherer(const ListKey& key, const BlockProvider& provider)
       : key_(key), knows_numbers_(provider.first_block() == 0), capture_(provider.capture_of(FrameStreamId{key.id})) {}
 
   [[nodiscard]] BlockScan scan() const {
@@ -40,13 +31,14 @@ class FrameGatherer {
     return {{std::numeric_limits<std::int64_t>::min(), key_.range.end_ns}, BatchParts::others, capture_, {}, {}};
   }
 
-  void take(std::size_t /*capture*/, const EventBatch* batch) {
-    if (batch == nullptr) {
-      last_mark_.reset();  // the next mark may belong to a later frame
-      knows_numbers_ = false;
-      return;
-    }
-    for (const FrameMark& mark : batch->frame_marks) {
+  /// A block cannot be read.
+  void miss() {
+    last_mark_.reset();  // the next mark may belong to a later frame
+    knows_numbers_ = false;
+  }
+
+  void take(const EventBatch& batch) {
+    for (const FrameMark& mark : batch.frame_marks) {
       if (mark.stream != FrameStreamId{key_.id}) {
         continue;
       }
@@ -61,7 +53,7 @@ class FrameGatherer {
       }
       last_mark_ = mark.time_ns;
     }
-    if (list_.slowest.size() > 4 * FrameList::most_rows) {
+    if (list_.slowest.size() > 4 * most_rows) {
       sort();
     }
   }
@@ -74,7 +66,7 @@ class FrameGatherer {
 
  private:
   void sort() {
-    keep_first(list_.slowest, FrameList::most_rows, [](const FrameList::Row& a, const FrameList::Row& b) {
+    keep_first(list_.slowest, most_rows, [](const Row& a, const Row& b) {
       return a.frame.duration_ns != b.frame.duration_ns ? a.frame.duration_ns > b.frame.duration_ns
                                                         : a.frame.start_ns < b.frame.start_ns;
     });
@@ -90,18 +82,15 @@ class FrameGatherer {
 };
 
 /// Gathers the scopes of a site.
-class InstanceGatherer {
+class InstanceList::Gatherer {
  public:
-  InstanceGatherer(const ListKey& key, const BlockProvider& /*provider*/) : key_(key) {}
+  Gatherer(const ListKey& key, const BlockProvider& /*provider*/) : key_(key) {}
 
   [[nodiscard]] BlockScan scan() const { return {key_.range, BatchParts::scopes, std::nullopt, {}, {}}; }
 
-  void take(std::size_t /*capture*/, const EventBatch* batch) {
-    if (batch == nullptr) {
-      return;  // the stacks see the gap in the sequence numbers
-    }
-    last_ns_ = std::max(last_ns_, batch->end_ns);
-    for (const ScopeRun& run : batch->runs) {
+  void take(const EventBatch& batch) {
+    last_ns_ = std::max(last_ns_, batch.end_ns);
+    for (const ScopeRun& run : batch.runs) {
       capture::match(run, stacks_[run.track], [&](const capture::ScopeSpan& span) {
         if (span.site == SiteId{key_.id}) {
           add(list_, run.track, span.depth, {span.start_ns, add_length(span.start_ns, span.duration_ns)}, span.self_ns,
@@ -109,7 +98,7 @@ class InstanceGatherer {
         }
       });
     }
-    if (list_.longest.size() > 4 * InstanceList::most_rows) {
+    if (list_.longest.size() > 4 * most_rows) {
       sort(list_);
     }
   }
@@ -140,7 +129,7 @@ class InstanceGatherer {
   }
 
   static void sort(InstanceList& list) {
-    keep_first(list.longest, InstanceList::most_rows, [](const InstanceList::Row& a, const InstanceList::Row& b) {
+    keep_first(list.longest, most_rows, [](const Row& a, const Row& b) {
       const std::int64_t length_a = length_between(a.key.start_ns, a.key.end_ns);
       const std::int64_t length_b = length_between(b.key.start_ns, b.key.end_ns);
       return length_a != length_b ? length_a > length_b : a.key.start_ns < b.key.start_ns;
@@ -155,25 +144,22 @@ class InstanceGatherer {
 };
 
 /// Gathers messages.
-class MessageGatherer {
+class MessageList::Gatherer {
  public:
-  MessageGatherer(const ListKey& key, const BlockProvider& /*provider*/) : key_(key) {}
+  Gatherer(const ListKey& key, const BlockProvider& /*provider*/) : key_(key) {}
 
   [[nodiscard]] BlockScan scan() const { return {key_.range, BatchParts::others, std::nullopt, {}, {}}; }
 
-  void take(std::size_t /*capture*/, const EventBatch* batch) {
-    if (batch == nullptr) {
-      return;
-    }
-    for (const Message& message : batch->messages) {
+  void take(const EventBatch& batch) {
+    for (const Message& message : batch.messages) {
       if (key_.holds(message.time_ns)) {
         ++list_.count;
-        const bool is_long = message.text.size() > MessageList::most_bytes;
-        list_.first.push_back({message.time_ns, message.track, message.text.substr(0, MessageList::most_bytes),
-                               message.is_cut || is_long});
+        const bool is_long = message.text.size() > most_bytes;
+        list_.first.push_back(
+            {message.time_ns, message.track, message.text.substr(0, most_bytes), message.is_cut || is_long});
       }
     }
-    if (list_.first.size() > 2 * MessageList::most_rows) {
+    if (list_.first.size() > 2 * most_rows) {
       sort();
     }
   }
@@ -185,8 +171,7 @@ class MessageGatherer {
 
  private:
   void sort() {
-    keep_first(list_.first, MessageList::most_rows,
-               [](const MessageList::Row& a, const MessageList::Row& b) { return a.time_ns < b.time_ns; });
+    keep_first(list_.first, most_rows, [](const Row& a, const Row& b) { return a.time_ns < b.time_ns; });
   }
 
   ListKey key_;
@@ -194,17 +179,14 @@ class MessageGatherer {
 };
 
 /// Gathers the samples of metrics.
-class MetricGatherer {
+class MetricList::Gatherer {
  public:
-  MetricGatherer(const ListKey& key, const BlockProvider& /*provider*/) : key_(key) {}
+  Gatherer(const ListKey& key, const BlockProvider& /*provider*/) : key_(key) {}
 
   [[nodiscard]] BlockScan scan() const { return {key_.range, BatchParts::others, std::nullopt, {}, {}}; }
 
-  void take(std::size_t /*capture*/, const EventBatch* batch) {
-    if (batch == nullptr) {
-      return;
-    }
-    for (const SampleRun& run : batch->samples) {
+  void take(const EventBatch& batch) {
+    for (const SampleRun& run : batch.samples) {
       for (std::size_t i = 0; i < run.times_ns.size(); ++i) {
         if (std::isfinite(run.values[i]) && key_.holds(run.times_ns[i])) {
           add(metrics_[run.metric], run.values[i]);
@@ -226,12 +208,12 @@ class MetricGatherer {
 
  private:
   struct Sums {
-    MetricList::Row row;
+    Row row;
     double squares = 0;  // of the differences from the mean
   };
 
   static void add(Sums& sums, double value) {
-    MetricList::Row& row = sums.row;
+    Row& row = sums.row;
     const bool is_first = row.count == 0;
     ++row.count;
     row.min = is_first ? value : std::min(row.min, value);
@@ -248,24 +230,21 @@ class MetricGatherer {
 };
 
 /// Gathers the scopes of one depth of a track.
-class InnerGatherer {
+class InnerList::Gatherer {
  public:
-  InnerGatherer(const ListKey& key, const BlockProvider& /*provider*/) : key_(key) {}
+  Gatherer(const ListKey& key, const BlockProvider& /*provider*/) : key_(key) {}
 
   [[nodiscard]] BlockScan scan() const { return {key_.range, BatchParts::scopes, std::nullopt, {}, {}}; }
 
-  void take(std::size_t /*capture*/, const EventBatch* batch) {
-    if (batch == nullptr) {
-      return;
-    }
-    for (const ScopeRun& run : batch->runs) {
+  void take(const EventBatch& batch) {
+    for (const ScopeRun& run : batch.runs) {
       if (run.track != TrackId{key_.id}) {
         continue;
       }
       capture::match(run, stack_, [this](const capture::ScopeSpan& span) {
         const std::int64_t end_ns = add_length(span.start_ns, span.duration_ns);
         if (span.depth == key_.depth && span.start_ns >= key_.range.start_ns && end_ns <= key_.range.end_ns) {
-          InnerList::Row& row = sites_[span.site];
+          Row& row = sites_[span.site];
           ++row.count;
           row.total_ns += static_cast<std::uint64_t>(span.duration_ns);
         }
@@ -278,7 +257,7 @@ class InnerGatherer {
     for (const auto& [site, row] : sites_) {
       list.rows.push_back({site, row.count, row.total_ns});
     }
-    std::sort(list.rows.begin(), list.rows.end(), [](const InnerList::Row& a, const InnerList::Row& b) {
+    std::sort(list.rows.begin(), list.rows.end(), [](const Row& a, const Row& b) {
       return a.total_ns != b.total_ns ? a.total_ns > b.total_ns : a.site < b.site;
     });
     return list;
@@ -287,27 +266,24 @@ class InnerGatherer {
  private:
   ListKey key_;
   capture::ScopeStack stack_;
-  std::unordered_map<SiteId, InnerList::Row> sites_;
+  std::unordered_map<SiteId, Row> sites_;
 };
 
 /// Gathers the marks of a frame stream, and sync points.
-class MarkGatherer {
+class MarkList::Gatherer {
  public:
-  MarkGatherer(const ListKey& key, const BlockProvider& /*provider*/) : key_(key) {}
+  Gatherer(const ListKey& key, const BlockProvider& /*provider*/) : key_(key) {}
 
   [[nodiscard]] BlockScan scan() const { return {key_.range, BatchParts::others, std::nullopt, {}, {}}; }
 
-  void take(std::size_t /*capture*/, const EventBatch* batch) {
-    if (batch == nullptr) {
-      return;
-    }
-    for (const FrameMark& mark : batch->frame_marks) {
-      if (mark.stream.value() == key_.id && frames_.size() < MarkList::most_marks) {
+  void take(const EventBatch& batch) {
+    for (const FrameMark& mark : batch.frame_marks) {
+      if (mark.stream.value() == key_.id && frames_.size() < most_marks) {
         frames_.push_back(mark.time_ns);
       }
     }
-    for (const SyncPoint& point : batch->sync_points) {
-      if (sync_points_.size() < MarkList::most_marks) {
+    for (const SyncPoint& point : batch.sync_points) {
+      if (sync_points_.size() < most_marks) {
         const auto known = sync_points_.emplace(point.number, point.time_ns).first;
         known->second = std::min(known->second, point.time_ns);
       }
@@ -325,55 +301,6 @@ class MarkGatherer {
   std::vector<std::int64_t> frames_;
   std::map<std::uint64_t, std::int64_t> sync_points_;
 };
-
-template <typename List>
-struct GathererOf;
-template <>
-struct GathererOf<FoundList> {
-  using Type = FoundGatherer;
-};
-template <>
-struct GathererOf<SiteTimes> {
-  using Type = SiteTimesGatherer;
-};
-template <>
-struct GathererOf<InnerList> {
-  using Type = InnerGatherer;
-};
-template <>
-struct GathererOf<TreeList> {
-  using Type = TreeGatherer;
-};
-template <>
-struct GathererOf<StackList> {
-  using Type = StackGatherer;
-};
-template <>
-struct GathererOf<SiteList> {
-  using Type = SiteGatherer;
-};
-template <>
-struct GathererOf<MarkList> {
-  using Type = MarkGatherer;
-};
-template <>
-struct GathererOf<MetricList> {
-  using Type = MetricGatherer;
-};
-template <>
-struct GathererOf<FrameList> {
-  using Type = FrameGatherer;
-};
-template <>
-struct GathererOf<InstanceList> {
-  using Type = InstanceGatherer;
-};
-template <>
-struct GathererOf<MessageList> {
-  using Type = MessageGatherer;
-};
-
-}  // namespace
 
 template <typename List>
 void KeptList<List>::forget() {
@@ -404,9 +331,15 @@ void KeptList<List>::keep_fresh(PanelData& data, const ListKey& key) {
     is_whole_ = false;
     ++version_;
   }
-  const auto gatherer = std::make_shared<typename GathererOf<List>::Type>(key, data.provider());
+  const auto gatherer = std::make_shared<typename List::Gatherer>(key, data.provider());
   auto scan = std::make_shared<BlockScan>(gatherer->scan());
-  scan->take = [gatherer](std::size_t capture, const EventBatch* batch) { gatherer->take(capture, batch); };
+  scan->take = [gatherer](const EventBatch* batch) {
+    if (batch != nullptr) {
+      gatherer->take(*batch);
+    } else if constexpr (requires { gatherer->miss(); }) {
+      gatherer->miss();
+    }  // the stacks of others see the gap in the sequence numbers
+  };
   scan->deliver = [this, gatherer, is_new, number = reading_, is_alive = std::weak_ptr<bool>(is_alive_)](bool is_done) {
     if (is_alive.expired() || number != reading_) {
       return false;

@@ -1,5 +1,5 @@
 // What the tabs list: frames, the spans of a site, and messages of a range. Gathered in the background; what is known
-// so far is shown.
+// so far is shown. Each list has a Gatherer, which says what it reads by scan(), and takes it block by block.
 #pragma once
 
 #include <chrono>
@@ -14,6 +14,7 @@
 
 #include <kymo/ids.hpp>
 
+#include "capture/summary/scope_matcher.hpp"
 #include "panel/data/panel_data.hpp"
 #include "panel/data/time_math.hpp"
 #include "stats/statistics/site_figures.hpp"
@@ -22,6 +23,7 @@ namespace kymo::panel {
 
 /// The whole frames of a stream in a range.
 struct FrameList {
+  class Gatherer;
   struct Row {
     Frame frame;
     FrameNumber number = 0;  ///< 0: unknown, since earlier frames are gone
@@ -34,6 +36,7 @@ struct FrameList {
 
 /// The scopes of a site that overlap a range.
 struct InstanceList {
+  class Gatherer;
   struct Row {
     SpanKey key;
     std::int64_t self_ns = 0;
@@ -48,6 +51,7 @@ struct InstanceList {
 
 /// The messages of a range.
 struct MessageList {
+  class Gatherer;
   struct Row {
     std::int64_t time_ns = 0;
     TrackId track;
@@ -63,6 +67,7 @@ struct MessageList {
 
 /// The paths of nested scopes over all threads.
 struct TreeList {
+  class Gatherer;
   struct Node {
     SiteId site;
     std::uint32_t parent = 0;
@@ -80,6 +85,7 @@ struct TreeList {
 
 /// The functions on the stacks that were sampled in a range, or inside scopes of a site on their own threads.
 struct StackList {
+  class Gatherer;
   struct Node {
     FunctionId function;  ///< one of those with this name in this file
     std::uint32_t parent = 0;
@@ -111,11 +117,13 @@ struct StackList {
 
 /// The completed scopes of a range or inside a site.
 struct SiteList {
+  class Gatherer;
   std::vector<stats::SiteFigures> sites;  ///< by falling total
 };
 
 /// The samples of all metrics in a range.
 struct MetricList {
+  class Gatherer;
   struct Row {
     MetricId metric;
     std::uint64_t count = 0;  ///< of samples with a value
@@ -132,6 +140,7 @@ struct MetricList {
 
 /// The scopes directly inside one scope, by site.
 struct InnerList {
+  class Gatherer;
   struct Row {
     SiteId site;
     std::uint64_t count = 0;
@@ -143,6 +152,7 @@ struct InnerList {
 
 /// The spans that hold a text: in an argument, its name included, or in the name of a named span.
 struct FoundList {
+  class Gatherer;
   struct Row {
     SpanKey key;
     NameId name;        ///< of the argument; 0: the span's own name holds the text
@@ -156,6 +166,7 @@ struct FoundList {
 
 /// The frames of a stream and the sync points, by which two captures are aligned.
 struct MarkList {
+  class Gatherer;
   static constexpr std::size_t most_marks = 2'000'000;  ///< of each; later ones are left out
 
   std::vector<std::int64_t> frames;  ///< where frame 1, 2, ... begin, and where the last one ends
@@ -165,11 +176,15 @@ struct MarkList {
 
 /// The times at which a scope of a site was open on any thread.
 struct SiteTimes {
+  class Gatherer;
   static constexpr std::size_t most = 250'000;  ///< ranges; later ones are left out
 
   std::vector<TimeRange> ranges;  ///< ascending, apart from each other; a time at an end is outside
   std::int64_t end_ns = std::numeric_limits<std::int64_t>::max();  ///< from here on nothing is known
 
+  /// Adds the scopes of a site that a run closes, and those that are open on a stack, up to the last block's end.
+  void add_closed(const ScopeRun& run, SiteId site, capture::ScopeStack& stack);
+  void add_open(const capture::ScopeStack& stack, SiteId site, std::int64_t last_ns);
   /// Sorts ranges that were added, and joins those that overlap.
   void join();
   [[nodiscard]] bool hold(std::int64_t time_ns) const;
@@ -191,8 +206,8 @@ struct ListKey {
       : range(covered), id(of), lengths(within), depth(at_depth), text(std::move(holding)) {}
 
   [[nodiscard]] bool operator==(const ListKey& other) const {
-    return range.start_ns == other.range.start_ns && range.end_ns == other.range.end_ns && id == other.id &&
-           lengths == other.lengths && depth == other.depth && text == other.text && inside == other.inside;
+    return is_same(range, other.range) && id == other.id && lengths == other.lengths && depth == other.depth &&
+           text == other.text && inside == other.inside;
   }
   [[nodiscard]] bool holds(std::int64_t time_ns) const {
     return time_ns >= range.start_ns && time_ns < range.end_ns && (times == nullptr || times->hold(time_ns));

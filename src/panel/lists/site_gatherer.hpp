@@ -1,8 +1,6 @@
 // Adds up the scopes of a range or inside a site, block by block, for the statistics and locks tabs.
 #pragma once
 
-#include <cstddef>
-
 #include "capture/summary/scope_matcher.hpp"
 #include "panel/lists/cut_runs.hpp"
 #include "panel/lists/lists.hpp"
@@ -11,18 +9,34 @@ namespace kymo::panel {
 
 /// Scopes that extend beyond the range count with the part inside. With a site as the key's id, scopes count that are
 /// of it or inside of one on their thread.
-class SiteGatherer {
+class SiteList::Gatherer {
  public:
-  SiteGatherer(const ListKey& key, const BlockProvider& /*provider*/) : key_(key), runs_(key.range) {}
+  Gatherer(const ListKey& key, const BlockProvider& /*provider*/) : key_(key), runs_(key.range) {}
 
   [[nodiscard]] BlockScan scan() const { return {key_.range, BatchParts::scopes, std::nullopt, {}, {}}; }
-  void take(std::size_t capture, const EventBatch* batch);
+  void take(const EventBatch& batch) {
+    runs_.take(batch, [this](const ScopeRun& run, capture::ScopeStack& stack) { add(run, stack); });
+  }
   /// Adds the scopes that are open at the range's end. Call after the last block.
-  void finish();
+  void finish() {
+    runs_.finish([this](const ScopeRun& run, capture::ScopeStack& stack) { add(run, stack); });
+  }
   [[nodiscard]] SiteList result() const { return {sites_.figures()}; }
 
  private:
-  void add(const ScopeRun& run, capture::ScopeStack& stack);
+  void add(const ScopeRun& run, capture::ScopeStack& stack) {
+    const SiteId around{key_.id};
+    capture::match(run, stack, [&](const capture::ScopeSpan& scope) {
+      // The scopes around it are still open.
+      bool is_inside = !around || scope.site == around;
+      for (std::size_t depth = 0; depth < scope.depth && !is_inside; ++depth) {
+        is_inside = stack[depth].site == around;
+      }
+      if (is_inside) {
+        sites_.add(scope);
+      }
+    });
+  }
 
   ListKey key_;
   CutRuns<capture::ScopeStack> runs_;

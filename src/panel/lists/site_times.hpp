@@ -1,26 +1,41 @@
 // When scopes of a site were open: what the frames, metrics and messages tabs look inside of.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <unordered_map>
-#include <vector>
 
-#include "capture/summary/scope_matcher.hpp"
 #include "panel/lists/lists.hpp"
 
 namespace kymo::panel {
 
 /// Gathers the times at which any thread had a scope of a site open. Takes 16 bytes a scope, up to SiteTimes::most.
-class SiteTimesGatherer {
+class SiteTimes::Gatherer {
  public:
-  SiteTimesGatherer(const ListKey& key, const BlockProvider& /*provider*/) : key_(key) {}
+  Gatherer(const ListKey& key, const BlockProvider& /*provider*/) : key_(key) {}
 
   [[nodiscard]] BlockScan scan() const { return {key_.range, BatchParts::scopes, std::nullopt, {}, {}}; }
-  void take(std::size_t capture, const EventBatch* batch);
+  void take(const EventBatch& batch) {
+    last_ns_ = std::max(last_ns_, batch.end_ns);
+    for (const ScopeRun& run : batch.runs) {
+      times_.add_closed(run, SiteId{key_.id}, stacks_[run.track]);
+    }
+    if (times_.ranges.size() > joined_ + most) {
+      times_.join();
+      joined_ = times_.ranges.size();
+    }
+  }
   /// Scopes that are still open count up to the last block.
-  [[nodiscard]] SiteTimes result();
+  [[nodiscard]] SiteTimes result() const {
+    SiteTimes times = times_;
+    for (const auto& [track, stack] : stacks_) {
+      times.add_open(stack, SiteId{key_.id}, last_ns_);
+    }
+    times.join();
+    return times;
+  }
 
  private:
   ListKey key_;

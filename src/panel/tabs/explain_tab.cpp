@@ -10,6 +10,7 @@
 
 #include "panel/data/time_math.hpp"
 #include "panel/draw/text.hpp"
+#include "panel/layout/metric_layout.hpp"
 #include "panel/tabs/focus.hpp"
 #include "panel/tabs/tab.hpp"
 #include "panel/tabs/table.hpp"
@@ -20,141 +21,121 @@ namespace kymo::panel {
 
 namespace {
 
-/// Findings of all explanations, what took less time, and what is unexplained of each; last those of joules.
-class FindingRows final : public TableRows {
- public:
-  enum Column : std::size_t { cause_column, excess_column, share_column, interval_column, slow_column };
+/// A finding, what took less time, or what is unexplained: of an explanation, or of joules.
+struct FindingLine {
+  const Explanation* why = nullptr;
+  const Finding* finding = nullptr;  ///< nullptr: unexplained, or of joules
+  const EnergyExplanation* of_energy = nullptr;
+  const EnergyFinding* energy_finding = nullptr;  ///< likewise
+  bool is_less = false;
 
-  struct Row {
-    const Explanation* why = nullptr;
-    const Finding* finding = nullptr;  ///< nullptr: unexplained, or of joules
-    const EnergyExplanation* of_energy = nullptr;
-    const EnergyFinding* energy_finding = nullptr;  ///< likewise
-    bool is_less = false;
+  [[nodiscard]] bool is_unexplained() const { return finding == nullptr && energy_finding == nullptr; }
+  [[nodiscard]] bool has_evidence() const { return !is_unexplained() && !is_less; }
+  [[nodiscard]] double excess() const {
+    return finding != nullptr          ? finding->excess_ns
+           : energy_finding != nullptr ? energy_finding->excess_joules
+           : why != nullptr            ? why->unexplained_ns
+                                       : of_energy->unexplained_joules;
+  }
+  [[nodiscard]] double share() const {
+    return excess() / (why != nullptr ? why->excess_ns() : of_energy->excess_joules());
+  }
+  [[nodiscard]] std::optional<Interval> interval() const {
+    return finding != nullptr ? finding->interval : energy_finding != nullptr ? energy_finding->interval : std::nullopt;
+  }
+  [[nodiscard]] std::size_t with_it() const {
+    return finding != nullptr ? finding->in_instances : energy_finding->in_instances;
+  }
+  [[nodiscard]] std::size_t of_all() const { return why != nullptr ? why->slow : of_energy->costly; }
+  [[nodiscard]] std::string cause() const {
+    const std::string less = finding != nullptr ? "less time " : "less ";
+    return is_unexplained()
+               ? "unexplained"
+               : (is_less ? less : "") + clean_text(finding != nullptr ? finding->text : energy_finding->text, 400);
+  }
+  [[nodiscard]] std::string excess_text() const {
+    return (excess() < 0 ? "-" : "") + (of_energy == nullptr
+                                            ? duration_text(static_cast<std::int64_t>(std::abs(excess())))
+                                            : stats::value_text(std::abs(excess()), "J"));
+  }
+};
 
-    [[nodiscard]] bool is_unexplained() const { return finding == nullptr && energy_finding == nullptr; }
-    [[nodiscard]] double excess() const {
-      return finding != nullptr          ? finding->excess_ns
-             : energy_finding != nullptr ? energy_finding->excess_joules
-             : why != nullptr            ? why->unexplained_ns
-                                         : of_energy->unexplained_joules;
-    }
-    [[nodiscard]] double share() const {
-      return excess() / (why != nullptr ? why->excess_ns() : of_energy->excess_joules());
-    }
-    [[nodiscard]] std::optional<Interval> interval() const {
-      return finding != nullptr          ? finding->interval
-             : energy_finding != nullptr ? energy_finding->interval
-                                         : std::nullopt;
-    }
-    [[nodiscard]] std::size_t with_it() const {
-      return finding != nullptr ? finding->in_instances : energy_finding->in_instances;
-    }
-    [[nodiscard]] std::size_t of_all() const { return why != nullptr ? why->slow : of_energy->costly; }
-    [[nodiscard]] std::string cause() const {
-      const std::string less = finding != nullptr ? "less time " : "less ";
-      return is_unexplained()
-                 ? "unexplained"
-                 : (is_less ? less : "") + clean_text(finding != nullptr ? finding->text : energy_finding->text, 400);
+/// The findings of all explanations; last those of joules.
+std::vector<FindingLine> findings_of(const Explained& explained) {
+  std::vector<FindingLine> lines;
+  const auto add = [&lines](FindingLine line, auto FindingLine::*finding, const auto& findings) {
+    for (const auto& one : findings) {
+      line.*finding = &one;
+      lines.push_back(line);
     }
   };
-
-  explicit FindingRows(const Explained& explained) {
-    for (const Explanation& why : explained.explanations) {
-      for (const Finding& finding : why.findings) {
-        rows_.push_back({&why, &finding, nullptr, nullptr, false});
-      }
-      for (const Finding& finding : why.shorter) {
-        rows_.push_back({&why, &finding, nullptr, nullptr, true});
-      }
-      if (!why.findings.empty() || !why.shorter.empty()) {
-        rows_.push_back({&why, nullptr, nullptr, nullptr, false});
-      }
-    }
-    if (explained.of_energy && !explained.of_energy->findings.empty()) {
-      const EnergyExplanation& why = *explained.of_energy;
-      for (const EnergyFinding& finding : why.findings) {
-        rows_.push_back({nullptr, nullptr, &why, &finding, false});
-      }
-      for (const EnergyFinding& finding : why.less) {
-        rows_.push_back({nullptr, nullptr, &why, &finding, true});
-      }
-      rows_.push_back({nullptr, nullptr, &why, nullptr, false});
+  for (const Explanation& why : explained.explanations) {
+    add({&why, nullptr, nullptr, nullptr, false}, &FindingLine::finding, why.findings);
+    add({&why, nullptr, nullptr, nullptr, true}, &FindingLine::finding, why.shorter);
+    if (!why.findings.empty() || !why.shorter.empty()) {
+      lines.push_back({&why, nullptr, nullptr, nullptr, false});
     }
   }
-
-  [[nodiscard]] const Row& row(std::size_t row) const { return rows_[row]; }
-  [[nodiscard]] std::size_t count() const override { return rows_.size(); }
-  [[nodiscard]] std::string text(std::size_t row, std::size_t column) const override {
-    const Row& shown = rows_[row];
-    const bool has_evidence = !shown.is_unexplained() && !shown.is_less;
-    switch (column) {
-      case cause_column:
-        return shown.cause();
-      case excess_column:
-        return (shown.excess() < 0 ? "-" : "") +
-               (shown.of_energy == nullptr ? duration_text(static_cast<std::int64_t>(std::abs(shown.excess())))
-                                           : stats::value_text(std::abs(shown.excess()), "J"));
-      case share_column:
-        return stats::share_of_excess_text(shown.share());
-      case interval_column:
-        return has_evidence ? stats::share_interval_text(shown.interval()) : "";
-      default:
-        return has_evidence ? count_text(shown.with_it()) + " of " + count_text(shown.of_all()) : "";
-    }
+  if (explained.of_energy && !explained.of_energy->findings.empty()) {
+    const EnergyExplanation& why = *explained.of_energy;
+    add({nullptr, nullptr, &why, nullptr, false}, &FindingLine::energy_finding, why.findings);
+    add({nullptr, nullptr, &why, nullptr, true}, &FindingLine::energy_finding, why.less);
+    lines.push_back({nullptr, nullptr, &why, nullptr, false});
   }
-  [[nodiscard]] double number(std::size_t row, std::size_t column) const override {
-    const Row& shown = rows_[row];
-    switch (column) {
-      case excess_column:
-        return shown.excess();
-      case share_column:
-        return shown.share();
-      case interval_column:
-        return shown.interval() ? shown.interval()->low : -1;
-      default:
-        return shown.is_unexplained() ? -1 : static_cast<double>(shown.with_it());
-    }
-  }
+  return lines;
+}
 
- private:
-  std::vector<Row> rows_;
-};
+TableColumn share_of_excess_column(std::function<double(std::size_t row)> share) {
+  TableColumn column = number_column("share", std::move(share), stats::share_of_excess_text);
+  column.has_bar = true;
+  return column;
+}
+
+TableRows finding_rows(const std::vector<FindingLine>& lines) {
+  const auto texts_of = [&lines](auto member) {
+    return [&lines, member](std::size_t row) { return std::invoke(member, lines[row]); };
+  };
+  const auto of = numbers_of(lines);
+  const auto interval_text = [&lines](std::size_t row) {
+    return lines[row].has_evidence() ? stats::share_interval_text(lines[row].interval()) : "";
+  };
+  const auto interval_start = [&lines](std::size_t row) {
+    return lines[row].interval() ? lines[row].interval()->low : -1;
+  };
+  const auto with_it_text = [&lines](std::size_t row) {
+    const FindingLine& line = lines[row];
+    return line.has_evidence() ? count_text(line.with_it()) + " of " + count_text(line.of_all()) : "";
+  };
+  const auto with_it = [&lines](std::size_t row) {
+    return lines[row].is_unexplained() ? -1 : static_cast<double>(lines[row].with_it());
+  };
+  return {lines.size(),
+          {{"cause", 7, texts_of(&FindingLine::cause)},
+           {"excess", 1, texts_of(&FindingLine::excess_text), of(&FindingLine::excess)},
+           share_of_excess_column(of(&FindingLine::share)),
+           {"95 % interval", 1, interval_text, interval_start},
+           {"slow with it", 1, with_it_text, with_it}}};
+}
 
 /// The parts of a run's time, and the rest.
-class RunRows final : public TableRows {
- public:
-  enum Column : std::size_t { what_column, time_column, share_column };
-
-  explicit RunRows(const RunExplanation& run) : run_(run) {}
-
-  [[nodiscard]] std::size_t count() const override { return run_.parts.size() + 1; }
-  [[nodiscard]] std::string text(std::size_t row, std::size_t column) const override {
-    switch (column) {
-      case what_column:
-        return is_other(row) ? "other" : clean_text(run_.parts[row].text, 400);
-      case time_column:
-        return duration_text(std::llround(time(row)));
-      default:
-        return stats::share_of_excess_text(number(row, share_column));
-    }
-  }
-  [[nodiscard]] double number(std::size_t row, std::size_t column) const override {
-    return column == share_column ? time(row) / run_.duration_ns() : time(row);
-  }
-
- private:
-  [[nodiscard]] bool is_other(std::size_t row) const { return row == run_.parts.size(); }
-  [[nodiscard]] double time(std::size_t row) const {
-    return is_other(row) ? run_.other_ns : run_.parts[row].duration_ns;
-  }
-
-  const RunExplanation& run_;
-};
+TableRows run_rows(const RunExplanation& run) {
+  const auto is_other = [&run](std::size_t row) { return row == run.parts.size(); };
+  const auto what = [&run, is_other](std::size_t row) {
+    return is_other(row) ? "other" : clean_text(run.parts[row].text, 400);
+  };
+  const auto time_ns = [&run, is_other](std::size_t row) {
+    return is_other(row) ? run.other_ns : run.parts[row].duration_ns;
+  };
+  const auto share = [&run, time_ns](std::size_t row) { return time_ns(row) / run.duration_ns(); };
+  return {run.parts.size() + 1,
+          {{"what", 7, what},
+           number_column("time", time_ns, [](double time) { return duration_text(std::llround(time)); }),
+           share_of_excess_column(share)}};
+}
 
 class ExplainTab final : public Tab {
  public:
-  [[nodiscard]] const char* title() const override { return "Explain"; }
+  ExplainTab() : Tab("Explain") {}
 
   void draw(TabContext& context) override {
     PanelData& data = context.state.data();
@@ -181,16 +162,16 @@ class ExplainTab final : public Tab {
     }
     with_rows(explained, [&](Table& table, const TableRows& rows) {
       table.update(rows, explained.version);
-      if (rows.count() == 0) {
+      if (rows.count == 0) {
         return;
       }
       // What goes along stands below the rows, or below the window where there is no room.
       const float line = ImGui::GetTextLineHeightWithSpacing();
-      const float all = (static_cast<float>(rows.count()) + 1.7F) * line;
+      const float all = (static_cast<float>(rows.count) + 1.7F) * line;
       const float room = ImGui::GetContentRegionAvail().y - static_cast<float>(remarks(context).size()) * line;
-      const TableUse use = table.draw(rows, chosen_, std::clamp(room, std::min(4 * line, all), all), context.theme);
-      if (use.clicked) {
-        choose(context, *use.clicked);
+      const float height = std::clamp(room, std::min(4 * line, all), all);
+      if (const auto clicked = table.draw(rows, chosen_, height, context.theme)) {
+        choose(context, *clicked);
       }
     });
     for (const std::string& remark : remarks(context)) {
@@ -204,7 +185,7 @@ class ExplainTab final : public Tab {
       return;
     }
     with_rows(context.state.data().explained(), [&](const Table& table, const TableRows& rows) {
-      if (const auto next = table.neighbour(chosen_, down); next && *next < rows.count()) {
+      if (const auto next = table.neighbour(chosen_, down); next && *next < rows.count) {
         choose(context, *next);
       }
     });
@@ -221,8 +202,9 @@ class ExplainTab final : public Tab {
         text += sentence + "\n";
       }
     }
-    return text + (explained.of_run ? parts_.copied(RunRows(*explained.of_run), as)
-                                    : findings_.copied(FindingRows(explained), as));
+    const std::vector<FindingLine> findings = findings_of(explained);
+    return text + (explained.of_run ? parts_.copied(run_rows(*explained.of_run), as)
+                                    : findings_.copied(finding_rows(findings), as));
   }
 
  private:
@@ -243,9 +225,10 @@ class ExplainTab final : public Tab {
   template <typename Use>
   void with_rows(const Explained& explained, const Use& use) {
     if (explained.of_run) {
-      use(parts_, RunRows(*explained.of_run));
+      use(parts_, run_rows(*explained.of_run));
     } else {
-      use(findings_, FindingRows(explained));
+      const std::vector<FindingLine> findings = findings_of(explained);
+      use(findings_, finding_rows(findings));
     }
   }
 
@@ -268,7 +251,7 @@ class ExplainTab final : public Tab {
   [[nodiscard]] bool is_new_selection(TabContext& context) {
     const TimeRange range = context.state.table_range();
     const SiteId site = context.state.focused_site();
-    if (range.start_ns == range_.start_ns && range.end_ns == range_.end_ns && site == site_) {
+    if (is_same(range, range_) && site == site_) {
       return false;
     }
     range_ = range;
@@ -293,13 +276,10 @@ class ExplainTab final : public Tab {
   /// What goes along, and what limits the answers.
   [[nodiscard]] static std::vector<std::string> remarks(TabContext& context) {
     std::vector<std::string> all;
-    const auto& metrics = context.state.data().provider().declarations().metrics;
+    const Declarations& declarations = context.state.data().provider().declarations();
     for (const Explanation& why : context.state.data().explained().explanations) {
       for (const Companion& companion : why.companions) {
-        const auto metric = std::find_if(metrics.begin(), metrics.end(), [&companion](const MetricDeclaration& one) {
-          return one.id == companion.metric;
-        });
-        if (metric != metrics.end()) {
+        if (const MetricDeclaration* const metric = find_metric(declarations, companion.metric); metric != nullptr) {
           all.push_back(clean_text(stats::companion_text(*metric, companion), 200));
         }
       }
@@ -324,9 +304,8 @@ class ExplainTab final : public Tab {
     if (explained.of_run) {
       return;  // its parts lie all over the run
     }
-    const FindingRows rows(explained);
     std::vector<Instance> instances;
-    const FindingRows::Row& chosen = rows.row(row);
+    const FindingLine chosen = findings_of(explained)[row];
     if (chosen.finding != nullptr) {
       for (const FindingInstance& one : chosen.finding->slow) {
         instances.push_back(one.instance);
@@ -361,10 +340,8 @@ class ExplainTab final : public Tab {
   TimeRange range_;
   SiteId site_;
   std::optional<std::size_t> chosen_;
-  Table parts_{"parts", {{"what", 7, false}, {"time"}, {"share", 1, true, true}}, Table::unsorted};
-  Table findings_{"findings",
-                  {{"cause", 7, false}, {"excess"}, {"share", 1, true, true}, {"95 % interval"}, {"slow with it"}},
-                  Table::unsorted};
+  Table parts_{"parts", Table::unsorted};
+  Table findings_{"findings", Table::unsorted};
 };
 
 }  // namespace

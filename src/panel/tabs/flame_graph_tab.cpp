@@ -19,7 +19,7 @@ using TreeNode = TreeList::Node;
 
 class FlameGraphTab final : public Tab {
  public:
-  [[nodiscard]] const char* title() const override { return "Flame graph"; }
+  FlameGraphTab() : Tab("Flame graph") {}
 
   void draw(TabContext& context) override {
     list_.keep_fresh(context);

@@ -56,7 +56,7 @@ std::vector<StackList::Node> reversed_of(const std::vector<StackList::Node>& nod
 
 class FunctionsTab final : public Tab {
  public:
-  [[nodiscard]] const char* title() const override { return "Functions"; }
+  FunctionsTab() : Tab("Functions") {}
 
   void draw(TabContext& context) override {
     const SiteId site = context.state.focused_site();

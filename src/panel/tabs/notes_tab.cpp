@@ -5,41 +5,17 @@
 
 #include "panel/data/time_math.hpp"
 #include "panel/draw/canvas.hpp"
-#include "panel/draw/filter.hpp"
 #include "panel/draw/text.hpp"
 #include "panel/lists/notes.hpp"
-#include "panel/tabs/tab.hpp"
-#include "panel/tabs/table.hpp"
+#include "panel/tabs/table_tab.hpp"
 
 namespace kymo::panel {
 
 namespace {
 
-class NoteRows final : public TableRows {
+class NotesTab final : public TableTab {
  public:
-  enum Column : std::size_t { start_column, length_column, text_column };
-
-  explicit NoteRows(const std::vector<Note>& notes) : notes_(notes) {}
-
-  [[nodiscard]] std::size_t count() const override { return notes_.size(); }
-  [[nodiscard]] std::string text(std::size_t row, std::size_t column) const override {
-    const bool is_moment = column == length_column && notes_[row].start_ns == notes_[row].end_ns;
-    return column == text_column ? notes_[row].text
-           : is_moment           ? std::string("-")
-                                 : duration_text(static_cast<std::int64_t>(number(row, column)));
-  }
-  [[nodiscard]] double number(std::size_t row, std::size_t column) const override {
-    const Note& note = notes_[row];
-    return static_cast<double>(column == start_column ? note.start_ns : length_between(note.start_ns, note.end_ns));
-  }
-
- private:
-  const std::vector<Note>& notes_;
-};
-
-class NotesTab final : public Tab {
- public:
-  [[nodiscard]] const char* title() const override { return "Notes"; }
+  NotesTab() : TableTab("Notes", Table("notes", by_start, false), "note") {}
 
   void draw(TabContext& context) override {
     Notes& notes = context.state.notes();
@@ -47,9 +23,9 @@ class NotesTab final : public Tab {
     const std::string place = range.start_ns == range.end_ns
                                   ? "at " + duration_text(range.start_ns)
                                   : "to " + duration_text(range.start_ns) + ".." + duration_text(range.end_ns);
-    if (text_.draw_entry(ImGui::GetFontSize() * 20) && text_.text()[0] != 0) {
-      notes.add({range.start_ns, range.end_ns, text_.text()});
-      text_.clear();
+    if (filter_.draw_entry(ImGui::GetFontSize() * 20) && filter_.text()[0] != 0) {
+      notes.add({range.start_ns, range.end_ns, filter_.text()});
+      filter_.clear();
     }
     ImGui::SameLine(0, ImGui::GetFontSize());
     if (ImGui::SmallButton("Delete") && chosen_) {
@@ -58,27 +34,26 @@ class NotesTab final : public Tab {
     }
     ImGui::SameLine(0, ImGui::GetFontSize());
     say("enter adds it " + place + (context.notes_are_kept ? "" : "; these notes are not saved"));
-    const NoteRows rows(notes.all());
-    table_.update(rows, notes.version() + 1);
-    const TableUse use = table_.draw(rows, chosen_, 0, context.theme);
-    if (use.clicked) {
-      go_to(context, *use.clicked);
-    }
-  }
-
-  void choose_row(TabContext& context, bool down) override {
-    if (const auto next = table_.neighbour(chosen_, down); next && *next < context.state.notes().all().size()) {
-      go_to(context, *next);
-    }
-  }
-  void sort_by(std::size_t column) override { table_.sort_by(column); }
-  void focus_filter() override { text_.focus(); }
-  [[nodiscard]] bool is_of_notes() const override { return true; }
-  [[nodiscard]] std::string copied(TabContext& context, CopyAs as) const override {
-    return table_.copied(NoteRows(context.state.notes().all()), as);
+    const TableRows shown = rows(context);
+    table_.update(shown, notes.version() + 1);
+    draw_table(context, shown);
   }
 
  private:
+  static constexpr std::size_t by_start = 0;
+
+  [[nodiscard]] TableRows rows(TabContext& context) const override {
+    const std::vector<Note>& notes = context.state.notes().all();
+    const auto length_ns = [&notes](std::size_t row) { return length_between(notes[row].start_ns, notes[row].end_ns); };
+    const auto length_text = [length_ns](std::size_t row) {
+      return length_ns(row) == 0 ? "-" : duration_text(length_ns(row));
+    };
+    return {notes.size(),
+            {duration_column("at", numbers_of(notes)(&Note::start_ns)),
+             {"length", 1, length_text, length_ns},
+             {"note", 6, [&notes](std::size_t row) { return notes[row].text; }}}};
+  }
+
   /// What is measured, the selected span, else the middle of the chart; since the recording's start.
   static TimeRange range_to_note(TabContext& context) {
     ViewState& state = context.state;
@@ -93,7 +68,8 @@ class NotesTab final : public Tab {
     return {length_between(origin_ns, range.start_ns), length_between(origin_ns, range.end_ns)};
   }
 
-  void go_to(TabContext& context, std::size_t place) {
+  /// Goes to a note.
+  void choose(TabContext& context, std::size_t place) override {
     chosen_ = place;
     const Note& note = context.state.notes().all()[place];
     const std::int64_t origin_ns = context.state.data().range().start_ns;
@@ -106,10 +82,9 @@ class NotesTab final : public Tab {
       context.state.go_to(start_ns);
     }
   }
+  [[nodiscard]] std::optional<std::size_t> chosen(TabContext& /*context*/) const override { return chosen_; }
 
-  Filter text_{"note"};
   std::optional<std::size_t> chosen_;
-  Table table_{"notes", {{"at"}, {"length"}, {"note", 6, false}}, NoteRows::start_column, false};
 };
 
 }  // namespace

@@ -9,9 +9,7 @@
 #include "panel/draw/canvas.hpp"
 #include "panel/draw/text.hpp"
 #include "panel/lists/lists.hpp"
-#include "panel/tabs/site_rows.hpp"
-#include "panel/tabs/tab.hpp"
-#include "panel/tabs/table.hpp"
+#include "panel/tabs/table_tab.hpp"
 
 namespace kymo::panel {
 
@@ -28,84 +26,60 @@ struct Hit {
 
 constexpr std::array<const char*, 5> kind_words = {"scope", "span", "track", "metric", "message"};
 
-class SearchRows final : public TableRows {
+class SearchTab final : public TableTab {
  public:
-  enum Column : std::size_t { kind_column, name_column, where_column };
-
-  explicit SearchRows(const std::vector<Hit>& hits) : hits_(hits) {}
-
-  [[nodiscard]] std::size_t count() const override { return hits_.size(); }
-  [[nodiscard]] std::string text(std::size_t row, std::size_t column) const override {
-    const Hit& hit = hits_[row];
-    return column == kind_column   ? kind_words[static_cast<std::size_t>(hit.kind)]
-           : column == name_column ? hit.name
-                                   : hit.where;
-  }
-  [[nodiscard]] double number(std::size_t row, std::size_t /*column*/) const override {
-    return static_cast<double>(row);
-  }
-
- private:
-  const std::vector<Hit>& hits_;
-};
-
-class SearchTab final : public Tab {
- public:
-  [[nodiscard]] const char* title() const override { return "Search"; }
+  SearchTab() : TableTab("Search", Table("hits", Table::unsorted), "search") {}
 
   void draw(TabContext& context) override {
-    field_.draw();
-    if (context.state.search() != field_.text()) {
-      context.state.search_for(field_.text());
+    filter_.draw();
+    if (context.state.search() != filter_.text()) {
+      context.state.search_for(filter_.text());
       last_.reset();
     }
     ImGui::SameLine(0, ImGui::GetFontSize());
-    if (field_.text()[0] == 0) {
+    if (filter_.text()[0] == 0) {
       hits_.clear();
       say("text in the name of a scope, its function or file, a span, an argument, a track, a metric or a message");
       return;
     }
     messages_.keep_fresh(context.state.data(), ListKey());
-    spans_.keep_fresh(context.state.data(), ListKey({}, 0, {}, 0, field_.text()));
+    spans_.keep_fresh(context.state.data(), ListKey({}, 0, {}, 0, filter_.text()));
     const Declarations& declared = context.state.data().provider().declarations();
-    const std::uint64_t version = field_.version() + messages_.version() + spans_.version() + declared.sites.size() +
+    const std::uint64_t version = filter_.version() + messages_.version() + spans_.version() + declared.sites.size() +
                                   declared.tracks.size() + declared.metrics.size();
     if (version != version_) {
       version_ = version;
       find(context);
     }
     say(counts_text());
-    const SearchRows rows(hits_);
-    table_.update(rows, version_);
-    const TableUse use = table_.draw(rows, chosen(context), 0, context.theme);
-    if (use.clicked) {
-      choose(context, *use.clicked);
-      if (hits_[*use.clicked].kind == Hit::Kind::site) {
+    const TableRows shown = rows(context);
+    table_.update(shown, version_);
+    if (const auto clicked = table_.draw(shown, chosen(context), 0, context.theme)) {
+      choose(context, *clicked);
+      if (hits_[*clicked].kind == Hit::Kind::site) {
         context.state.jump(true);
       }
     }
   }
 
-  void choose_row(TabContext& context, bool down) override {
-    if (const auto next = table_.neighbour(chosen(context), down); next && *next < hits_.size()) {
-      choose(context, *next);
-    }
-  }
-  void sort_by(std::size_t column) override { table_.sort_by(column); }
-  void focus_filter() override { field_.focus(); }
   [[nodiscard]] bool is_search() const override { return true; }
   [[nodiscard]] bool chose_no_site(TabContext& context) const override {
     return last_ && is_chosen(context, *last_) && hits_[*last_].kind != Hit::Kind::site;
   }
-  [[nodiscard]] std::string copied(TabContext& /*context*/, CopyAs as) const override {
-    return table_.copied(SearchRows(hits_), as);
-  }
 
  private:
+  [[nodiscard]] TableRows rows(TabContext& /*context*/) const override {
+    const auto kind = [this](std::size_t row) { return kind_words[static_cast<std::size_t>(hits_[row].kind)]; };
+    return {hits_.size(),
+            {{"kind", 1, kind},
+             {"name", 4, [this](std::size_t row) { return hits_[row].name; }},
+             {"where", 3, [this](std::size_t row) { return hits_[row].where; }}}};
+  }
+
   void find(TabContext& context) {
     hits_.clear();
     const BlockProvider& provider = context.state.data().provider();
-    const char* const text = field_.text();
+    const char* const text = filter_.text();
     for (const SiteDeclaration& site : provider.declarations().sites) {
       if (contains_text(site.name, text) || contains_text(site.function, text) || contains_text(site.file, text)) {
         hits_.push_back(
@@ -160,16 +134,13 @@ class SearchTab final : public Tab {
     return text + (messages_.is_reading() || spans_.is_reading() ? "   reading..." : "");
   }
 
-  [[nodiscard]] std::optional<std::size_t> chosen(TabContext& context) const {
+  [[nodiscard]] std::optional<std::size_t> chosen(TabContext& context) const override {
     if (last_ && is_chosen(context, *last_)) {
       return last_;  // a span that was gone to marks its site too
     }
-    for (std::size_t i = 0; i < hits_.size(); ++i) {
-      if (hits_[i].kind == Hit::Kind::site && is_chosen(context, i)) {
-        return i;
-      }
-    }
-    return std::nullopt;
+    const SiteId marked = context.state.marked_site();
+    return place_where(hits_,
+                       [marked](const Hit& hit) { return hit.kind == Hit::Kind::site && SiteId{hit.id} == marked; });
   }
 
   [[nodiscard]] bool is_chosen(TabContext& context, std::size_t place) const {
@@ -203,7 +174,7 @@ class SearchTab final : public Tab {
     return hit.id < messages.size() ? &messages[hit.id] : nullptr;
   }
 
-  void choose(TabContext& context, std::size_t place) {
+  void choose(TabContext& context, std::size_t place) override {
     last_ = place;
     const Hit& hit = hits_[place];
     switch (hit.kind) {
@@ -230,13 +201,11 @@ class SearchTab final : public Tab {
     }
   }
 
-  Filter field_{"search"};
   KeptList<MessageList> messages_;
   KeptList<FoundList> spans_;
   std::uint64_t version_ = 0;
   std::vector<Hit> hits_;
   std::optional<std::size_t> last_;
-  Table table_{"hits", {{"kind", 1, false}, {"name", 4, false}, {"where", 3, false}}, Table::unsorted};
 };
 
 }  // namespace

@@ -7,51 +7,15 @@
 #include "panel/draw/canvas.hpp"
 #include "panel/draw/text.hpp"
 #include "panel/lists/lists.hpp"
-#include "panel/tabs/tab.hpp"
-#include "panel/tabs/table.hpp"
+#include "panel/tabs/table_tab.hpp"
 
 namespace kymo::panel {
 
 namespace {
 
-class SpanRows final : public TableRows {
+class SpansTab final : public TableTab {
  public:
-  enum Column : std::size_t { start_column, duration_column, self_column, track_column };
-
-  SpanRows(TabContext& context, const InstanceList& list)
-      : context_(context), list_(list), origin_ns_(context.state.data().range().start_ns) {}
-
-  [[nodiscard]] std::size_t count() const override { return list_.longest.size(); }
-  [[nodiscard]] std::string text(std::size_t row, std::size_t column) const override {
-    const InstanceList::Row& span = list_.longest[row];
-    if (column == track_column) {
-      return context_.names.title(context_.state.data().provider().track(span.key.track));
-    }
-    const bool is_bound = column == duration_column ? span.is_open : column == self_column && span.self_is_bound;
-    const char* const bound = !is_bound ? "" : column == duration_column ? ">= " : "<= ";
-    return bound + duration_text(static_cast<std::int64_t>(number(row, column)));
-  }
-  [[nodiscard]] double number(std::size_t row, std::size_t column) const override {
-    const InstanceList::Row& span = list_.longest[row];
-    switch (column) {
-      case start_column:
-        return static_cast<double>(span.key.start_ns - origin_ns_);
-      case duration_column:
-        return static_cast<double>(length_between(span.key.start_ns, span.key.end_ns));
-      default:
-        return static_cast<double>(span.self_ns);
-    }
-  }
-
- private:
-  TabContext& context_;
-  const InstanceList& list_;
-  std::int64_t origin_ns_;
-};
-
-class SpansTab final : public Tab {
- public:
-  [[nodiscard]] const char* title() const override { return "Spans"; }
+  SpansTab() : TableTab("Spans", Table("spans", by_duration)) {}
 
   void draw(TabContext& context) override {
     const SiteId site = site_of(context);
@@ -59,37 +23,24 @@ class SpansTab final : public Tab {
       say("select a scope in the chart, or a site in Statistics, to list its spans");
       return;
     }
-    list_.keep_fresh(context.state.data(),
-                     ListKey(context.state.table_range(), site.value(), context.state.marked_lengths()));
-    const InstanceList& spans = list_.list();
-    const SpanRows rows(context, spans);
-    table_.update(rows, list_.version());
-    const std::string name = context.names.look(site, context.theme).text;
     const LengthRange lengths = context.state.marked_lengths();
+    list_.keep_fresh(context.state.data(), ListKey(context.state.table_range(), site.value(), lengths));
+    const InstanceList& spans = list_.list();
+    const TableRows shown = rows(context);
+    table_.update(shown, list_.version());
+    const std::string name = context.names.look(site, context.theme).text;
     say(name + ": " + count_text(spans.count) + (spans.count == 1 ? " span" : " spans") +
         (lengths == LengthRange{} ? ""
                                   : " from " + duration_text(std::max(lengths.least_ns, std::int64_t{0})) + " to " +
                                         duration_text(lengths.most_ns)) +
         (spans.count > spans.longest.size() ? ", the longest " + count_text(spans.longest.size()) : "") +
         (list_.is_reading() ? "   reading..." : ""));
-    const TableUse use = table_.draw(rows, chosen(context), 0, context.theme);
-    if (use.clicked) {
-      context.state.go_to(spans.longest[*use.clicked].key);
-    }
-  }
-
-  void choose_row(TabContext& context, bool down) override {
-    const InstanceList& spans = list_.list();
-    if (const auto next = table_.neighbour(chosen(context), down); next && *next < spans.longest.size()) {
-      context.state.go_to(spans.longest[*next].key);
-    }
-  }
-  void sort_by(std::size_t column) override { table_.sort_by(column); }
-  [[nodiscard]] std::string copied(TabContext& context, CopyAs as) const override {
-    return table_.copied(SpanRows(context, list_.list()), as);
+    draw_table(context, shown);
   }
 
  private:
+  static constexpr std::size_t by_duration = 1;
+
   /// The site of the selected scope, else the marked one.
   static SiteId site_of(TabContext& context) {
     const auto& selected = context.state.selected();
@@ -97,19 +48,37 @@ class SpansTab final : public Tab {
     return site ? site : context.state.marked_site();
   }
 
-  [[nodiscard]] std::optional<std::size_t> chosen(TabContext& context) const {
+  [[nodiscard]] TableRows rows(TabContext& context) const override {
+    const std::vector<InstanceList::Row>& spans = list_.list().longest;
+    const auto length_ns = [&](std::size_t row) {
+      return length_between(spans[row].key.start_ns, spans[row].key.end_ns);
+    };
+    const auto length_text = [&, length_ns](std::size_t row) {
+      return (spans[row].is_open ? ">= " : "") + duration_text(length_ns(row));
+    };
+    const auto self_text = [&](std::size_t row) {
+      return (spans[row].self_is_bound ? "<= " : "") + duration_text(spans[row].self_ns);
+    };
+    const auto track = [&](std::size_t row) {
+      return context.names.title(context.state.data().provider().track(spans[row].key.track));
+    };
+    return {spans.size(),
+            {time_column(context, [&](std::size_t row) { return spans[row].key.start_ns; }),
+             {"duration", 1, length_text, length_ns},
+             {"self", 1, self_text, numbers_of(spans)(&InstanceList::Row::self_ns)},
+             {"track", 2, track}}};
+  }
+
+  void choose(TabContext& context, std::size_t row) override { context.state.go_to(list_.list().longest[row].key); }
+  [[nodiscard]] std::optional<std::size_t> chosen(TabContext& context) const override {
     const auto& selected = context.state.selected();
-    const auto& rows = list_.list().longest;
-    const auto found = std::find_if(rows.begin(), rows.end(), [&selected](const InstanceList::Row& row) {
+    return place_where(list_.list().longest, [&selected](const InstanceList::Row& row) {
       return selected && row.key.track == selected->track && row.key.start_ns == selected->start_ns &&
              row.key.depth == selected->depth;
     });
-    return found == rows.end() ? std::nullopt
-                               : std::optional<std::size_t>(static_cast<std::size_t>(found - rows.begin()));
   }
 
   KeptList<InstanceList> list_;
-  Table table_{"spans", {{"at"}, {"duration"}, {"self"}, {"track", 2, false}}, SpanRows::duration_column};
 };
 
 }  // namespace

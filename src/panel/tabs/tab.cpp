@@ -5,18 +5,11 @@ namespace kymo::panel {
 
 std::vector<std::unique_ptr<Tab>> make_tabs() {
   std::vector<std::unique_ptr<Tab>> tabs;
-  tabs.push_back(make_statistics_tab());
-  tabs.push_back(make_explain_tab());
-  tabs.push_back(make_tree_tab());
-  tabs.push_back(make_flame_graph_tab());
-  tabs.push_back(make_functions_tab());
-  tabs.push_back(make_frames_tab());
-  tabs.push_back(make_spans_tab());
-  tabs.push_back(make_metrics_tab());
-  tabs.push_back(make_messages_tab());
-  tabs.push_back(make_locks_tab());
-  tabs.push_back(make_search_tab());
-  tabs.push_back(make_notes_tab());
+  for (const auto make :
+       {make_statistics_tab, make_explain_tab, make_tree_tab, make_flame_graph_tab, make_functions_tab, make_frames_tab,
+        make_spans_tab, make_metrics_tab, make_messages_tab, make_locks_tab, make_search_tab, make_notes_tab}) {
+    tabs.push_back(make());
+  }
   return tabs;
 }
 

@@ -36,13 +36,13 @@ struct TabContext {
 /// A tab. All functions are for the drawing thread; draw() comes before the others.
 class Tab {
  public:
-  Tab() = default;
+  explicit Tab(const char* title) : title_(title) {}
   Tab(const Tab&) = delete;
   Tab& operator=(const Tab&) = delete;
   virtual ~Tab() = default;
 
   /// Its title; in lower case the word that `kymo view --tab` takes.
-  [[nodiscard]] virtual const char* title() const = 0;
+  [[nodiscard]] const char* title() const { return title_; }
   /// Fills the rest of the current window. Everything it shows is of ViewState::table_range().
   virtual void draw(TabContext& context) = 0;
   /// Chooses the next row, or the previous one.
@@ -55,12 +55,13 @@ class Tab {
   [[nodiscard]] virtual bool chose_no_site(TabContext& /*context*/) const { return false; }
   /// Lights what the next bar of its histogram counts, if it has one; after the last bar nothing.
   virtual void light_next_bar(TabContext& /*context*/) {}
-  /// Whether it is the one that lists notes.
-  [[nodiscard]] virtual bool is_of_notes() const { return false; }
   /// Puts the cursor into the filter, if there is one.
   virtual void focus_filter() {}
   /// The shown rows for the clipboard.
   [[nodiscard]] virtual std::string copied(TabContext& context, CopyAs as) const = 0;
+
+ private:
+  const char* title_;
 };
 
 /// All tabs, from left to right.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text/escapes.hpp"
+#include "panel/draw/text.hpp"
 #include "stats/common/value_text.hpp"
 
 namespace kymo::panel {
@@ -25,12 +26,33 @@ void append_number(std::string& out, double number) {
 
 }  // namespace
 
-Table::Table(const char* id, std::vector<TableColumn> columns, std::size_t sorted_by, bool is_falling)
-    : id_(id), columns_(std::move(columns)), column_(sorted_by), is_falling_(is_falling) {}
+TableColumn number_column(const char* title, std::function<double(std::size_t row)> number,
+                          std::string (*text_of)(double number)) {
+  return {title, 1, [number, text_of](std::size_t row) { return text_of(number(row)); }, number};
+}
+
+TableColumn duration_column(const char* title, std::function<double(std::size_t row)> number) {
+  return number_column(title, std::move(number), [](double duration_ns) {
+    constexpr double most_ns = 4e18;
+    return duration_text(static_cast<std::int64_t>(std::min(duration_ns, most_ns)));
+  });
+}
+
+TableColumn count_column(const char* title, std::function<double(std::size_t row)> number) {
+  return number_column(title, std::move(number),
+                       [](double count) { return count_text(static_cast<std::uint64_t>(count)); });
+}
+
+TableColumn share_column(const char* title, std::function<double(std::size_t row)> number) {
+  TableColumn column =
+      number_column(title, std::move(number), [](double share) { return value_text(100 * share, "%"); });
+  column.has_bar = true;
+  return column;
+}
 
 void Table::sort_by(std::size_t column) {
-  if (column < columns_.size()) {
-    is_falling_ = column == column_ ? !is_falling_ : columns_[column].is_number;
+  if (column < are_numbers_.size()) {
+    is_falling_ = column == column_ ? !is_falling_ : are_numbers_[column];
     column_ = column;
     is_unsorted_ = true;
   }
@@ -42,9 +64,13 @@ void Table::update(const TableRows& rows, std::uint64_t version) {
   }
   version_ = version;
   is_unsorted_ = false;
+  are_numbers_.clear();
+  for (const TableColumn& column : rows.columns) {
+    are_numbers_.push_back(column.is_number());
+  }
   order_.clear();
-  for (std::size_t row = 0; row < rows.count(); ++row) {
-    if (rows.fits(row)) {
+  for (std::size_t row = 0; row < rows.count; ++row) {
+    if (!rows.fits || rows.fits(row)) {
       order_.push_back(row);
     }
   }
@@ -55,7 +81,7 @@ void Table::sort(const TableRows& rows) {
   if (column_ == unsorted || !sorts_rows_) {
     return;
   }
-  if (columns_[column_].is_number) {
+  if (rows.columns[column_].is_number()) {
     // Unknown numbers come last, whatever the direction.
     const auto place_of = [&](std::size_t row) {
       const double number = rows.number(row, column_);
@@ -66,7 +92,7 @@ void Table::sort(const TableRows& rows) {
                      [&](std::size_t a, std::size_t b) { return place_of(a) < place_of(b); });
     return;
   }
-  std::vector<std::string> texts(rows.count());
+  std::vector<std::string> texts(rows.count);
   for (const std::size_t row : order_) {
     texts[row] = rows.text(row, column_);
   }
@@ -91,50 +117,51 @@ void Table::draw_cell(const TableRows& rows, std::size_t row, std::size_t column
   const std::string text = rows.text(row, column);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float room = ImGui::GetContentRegionAvail().x;
-  if (columns_[column].has_bar) {
+  if (rows.columns[column].has_bar) {
     const auto share = static_cast<float>(std::clamp(rows.number(row, column), 0.0, 1.0));
     Canvas(ImGui::GetWindowDrawList())
         .fill(at.x, at.y, at.x + room * share, at.y + ImGui::GetTextLineHeight(), fade(theme.metric, 0.4F));
   }
-  if (columns_[column].is_number) {
-    const float width = ImGui::CalcTextSize(text.data(), text.data() + text.size()).x;
+  if (rows.columns[column].is_number()) {
+    const float width = text_width(text);
     ImGui::SetCursorScreenPos(ImVec2(at.x + std::max(room - width, 0.0F), at.y));
   }
   say(text);
 }
 
-TableUse Table::draw(const TableRows& rows, std::optional<std::size_t> chosen, float height, const Theme& theme) {
-  TableUse use;
+std::optional<std::size_t> Table::draw(const TableRows& rows, std::optional<std::size_t> chosen, float height,
+                                       const Theme& theme) {
+  std::optional<std::size_t> clicked;
   constexpr ImGuiTableFlags flags = ImGuiTableFlags_Sortable | ImGuiTableFlags_ScrollY | ImGuiTableFlags_Resizable |
                                     ImGuiTableFlags_SizingStretchProp | ImGuiTableFlags_RowBg |
                                     ImGuiTableFlags_BordersInnerV;
   const ImGuiTableFlags may_be_unsorted = column_ == unsorted ? ImGuiTableFlags_SortTristate : ImGuiTableFlags_None;
   // Where columns would be cut, the table scrolls sideways and the first one stays.
   float weights = 0;
-  for (const TableColumn& column : columns_) {
+  for (const TableColumn& column : rows.columns) {
     weights += column.weight;
   }
   const float least_width = weights * ImGui::GetFontSize() * 3.9F;
   const bool scrolls = least_width > ImGui::GetContentRegionAvail().x;
-  if (!ImGui::BeginTable(id_, static_cast<int>(columns_.size()),
+  if (!ImGui::BeginTable(id_, static_cast<int>(rows.columns.size()),
                          flags | may_be_unsorted | (scrolls ? ImGuiTableFlags_ScrollX : ImGuiTableFlags_None),
                          ImVec2(0, height), scrolls ? least_width : 0)) {
-    return use;
+    return clicked;
   }
-  for (std::size_t column = 0; column < columns_.size(); ++column) {
-    ImGui::TableSetupColumn(columns_[column].title,
+  for (std::size_t column = 0; column < rows.columns.size(); ++column) {
+    ImGui::TableSetupColumn(rows.columns[column].title,
                             (column == column_ ? ImGuiTableColumnFlags_DefaultSort : ImGuiTableColumnFlags_None) |
-                                (columns_[column].is_number && (column != column_ || is_falling_)
+                                (rows.columns[column].is_number() && (column != column_ || is_falling_)
                                      ? ImGuiTableColumnFlags_PreferSortDescending
                                      : ImGuiTableColumnFlags_None),
-                            columns_[column].weight);
+                            rows.columns[column].weight);
   }
   ImGui::TableSetupScrollFreeze(scrolls ? 1 : 0, 1);
   ImGui::TableHeadersRow();
   if (ImGuiTableSortSpecs* specs = ImGui::TableGetSortSpecs();
       specs != nullptr && specs->SpecsDirty && specs->SpecsCount > 0) {
     specs->SpecsDirty = false;
-    column_ = std::min(static_cast<std::size_t>(specs->Specs[0].ColumnIndex), columns_.size() - 1);
+    column_ = std::min(static_cast<std::size_t>(specs->Specs[0].ColumnIndex), rows.columns.size() - 1);
     is_falling_ = specs->Specs[0].SortDirection == ImGuiSortDirection_Descending;
     sort(rows);
   }
@@ -144,13 +171,13 @@ TableUse Table::draw(const TableRows& rows, std::optional<std::size_t> chosen, f
     for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
       const std::size_t row = order_[static_cast<std::size_t>(i)];
       ImGui::TableNextRow();
-      for (std::size_t column = 0; column < columns_.size(); ++column) {
+      for (std::size_t column = 0; column < rows.columns.size(); ++column) {
         ImGui::TableNextColumn();
         if (column == 0) {
           const ImVec2 at = ImGui::GetCursorScreenPos();
           ImGui::PushID(static_cast<int>(row));
           if (ImGui::Selectable("##row", row == chosen, ImGuiSelectableFlags_SpanAllColumns)) {
-            use.clicked = row;
+            clicked = row;
           }
           ImGui::PopID();
           ImGui::SetCursorScreenPos(at);
@@ -160,7 +187,7 @@ TableUse Table::draw(const TableRows& rows, std::optional<std::size_t> chosen, f
     }
   }
   ImGui::EndTable();
-  return use;
+  return clicked;
 }
 
 std::optional<CopyAs> draw_copy_buttons(std::array<Area, 2>& areas) {
@@ -169,9 +196,7 @@ std::optional<CopyAs> draw_copy_buttons(std::array<Area, 2>& areas) {
     if (ImGui::SmallButton(label)) {
       clicked = as;
     }
-    const ImVec2 least = ImGui::GetItemRectMin();
-    const ImVec2 most = ImGui::GetItemRectMax();
-    areas[static_cast<std::size_t>(as)] = {least.x, least.y, most.x, most.y};
+    areas[static_cast<std::size_t>(as)] = last_item();
   };
   draw("Copy", CopyAs::text);
   ImGui::SameLine(0, ImGui::GetFontSize() * 0.4F);
@@ -190,8 +215,8 @@ std::string Table::aligned(const TableRows& rows) const {
   };
   std::vector<std::vector<std::string>> lines(order_.size() + 1);
   std::vector<std::size_t> widths;
-  for (std::size_t column = 0; column < columns_.size(); ++column) {
-    lines[0].emplace_back(columns_[column].title);
+  for (std::size_t column = 0; column < rows.columns.size(); ++column) {
+    lines[0].emplace_back(rows.columns[column].title);
     widths.push_back(width_of(lines[0].back()));
     for (std::size_t i = 0; i < order_.size(); ++i) {
       lines[i + 1].push_back(rows.text(order_[i], column));
@@ -200,10 +225,10 @@ std::string Table::aligned(const TableRows& rows) const {
   }
   std::string out;
   for (const std::vector<std::string>& line : lines) {
-    for (std::size_t column = 0; column < columns_.size(); ++column) {
+    for (std::size_t column = 0; column < rows.columns.size(); ++column) {
       const std::string padding(widths[column] - width_of(line[column]), ' ');
       out += column == 0 ? "" : "  ";
-      out += columns_[column].is_number ? padding + line[column] : line[column] + padding;
+      out += rows.columns[column].is_number() ? padding + line[column] : line[column] + padding;
     }
     out.erase(out.find_last_not_of(' ') + 1);
     out += '\n';
@@ -213,15 +238,15 @@ std::string Table::aligned(const TableRows& rows) const {
 
 std::string Table::csv(const TableRows& rows) const {
   std::string out;
-  for (std::size_t column = 0; column < columns_.size(); ++column) {
+  for (std::size_t column = 0; column < rows.columns.size(); ++column) {
     out += column == 0 ? "" : ",";
-    base::append_csv_field(out, columns_[column].title);
+    base::append_csv_field(out, rows.columns[column].title);
   }
   out += '\n';
   for (const std::size_t row : order_) {
-    for (std::size_t column = 0; column < columns_.size(); ++column) {
+    for (std::size_t column = 0; column < rows.columns.size(); ++column) {
       out += column == 0 ? "" : ",";
-      if (columns_[column].is_number) {
+      if (rows.columns[column].is_number()) {
         append_number(out, rows.number(row, column));
       } else {
         base::append_csv_field(out, rows.text(row, column));

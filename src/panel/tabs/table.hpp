@@ -1,13 +1,13 @@
 // A sortable table of a tab.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "panel/draw/canvas.hpp"
@@ -24,33 +24,50 @@ enum class CopyAs {
 /// Draws "Copy" and "Copy CSV". Returns what was clicked; `areas` are the two on the screen.
 [[nodiscard]] std::optional<CopyAs> draw_copy_buttons(std::array<Area, 2>& areas);
 
+/// Text must be safe to show on one line (clean_text).
 struct TableColumn {
   const char* title;
-  float weight = 1;       ///< its share of the width
-  bool is_number = true;  ///< right-aligned, and falling when it is sorted by first; else text
-  bool has_bar = false;   ///< its numbers are shares, drawn as bars too
+  float weight = 1;  ///< its share of the width
+  std::function<std::string(std::size_t row)> text{};
+  /// By which it is sorted, falling at first; drawn at the right. Durations are nanoseconds. None: a column of text.
+  std::function<double(std::size_t row)> number{};
+  bool has_bar = false;  ///< its numbers are shares, drawn as bars too
+
+  [[nodiscard]] bool is_number() const { return number != nullptr; }
 };
 
-/// The rows of a table. Text must be safe to show on one line (clean_text).
-class TableRows {
- public:
-  TableRows() = default;
-  TableRows(const TableRows&) = delete;
-  TableRows& operator=(const TableRows&) = delete;
-  virtual ~TableRows() = default;
+/// The kinds of columns of numbers.
+[[nodiscard]] TableColumn number_column(const char* title, std::function<double(std::size_t row)> number,
+                                        std::string (*text_of)(double number));
+[[nodiscard]] TableColumn duration_column(const char* title, std::function<double(std::size_t row)> number);
+[[nodiscard]] TableColumn count_column(const char* title, std::function<double(std::size_t row)> number);
+/// Shares of one, in percent, with bars.
+[[nodiscard]] TableColumn share_column(const char* title, std::function<double(std::size_t row)> number);
 
-  [[nodiscard]] virtual std::size_t count() const = 0;
-  [[nodiscard]] virtual std::string text(std::size_t row, std::size_t column) const = 0;
-  /// By which a column of numbers is sorted. Durations are nanoseconds.
-  [[nodiscard]] virtual double number(std::size_t row, std::size_t column) const = 0;
-  /// Whether a row is to be shown.
-  [[nodiscard]] virtual bool fits(std::size_t /*row*/) const { return true; }
+/// Makes numbers of the members of rows: `numbers_of(rows)(&Row::member)`.
+template <typename Row>
+[[nodiscard]] auto numbers_of(const std::vector<Row>& rows) {
+  return [&rows](auto member) {
+    return [&rows, member](std::size_t row) { return static_cast<double>(std::invoke(member, rows[row])); };
+  };
+}
+
+/// The rows of a table. Refers to what they are made of.
+struct TableRows {
+  std::size_t count = 0;
+  std::vector<TableColumn> columns{};
+  std::function<bool(std::size_t row)> fits{};  ///< whether a row is to be shown; none: all are
+
+  [[nodiscard]] std::string text(std::size_t row, std::size_t column) const { return columns[column].text(row); }
+  [[nodiscard]] double number(std::size_t row, std::size_t column) const { return columns[column].number(row); }
 };
 
-/// What was done with a table.
-struct TableUse {
-  std::optional<std::size_t> clicked;  ///< a row
-};
+/// The place of the first of some rows that passes a test.
+template <typename Rows, typename Test>
+[[nodiscard]] std::optional<std::size_t> place_where(const Rows& rows, const Test& test) {
+  const auto found = std::find_if(rows.begin(), rows.end(), test);
+  return found != rows.end() ? std::optional(static_cast<std::size_t>(found - rows.begin())) : std::nullopt;
+}
 
 /// Orders and draws rows. The order is computed only when an input changes.
 class Table {
@@ -59,22 +76,23 @@ class Table {
   static constexpr std::size_t unsorted = ~std::size_t{0};
 
   /// Sorted by a column at first.
-  Table(const char* id, std::vector<TableColumn> columns, std::size_t sorted_by, bool is_falling = true);
+  Table(const char* id, std::size_t sorted_by, bool is_falling = true)
+      : id_(id), column_(sorted_by), is_falling_(is_falling) {}
 
   /// For rows that order themselves, by column() and is_falling().
   void keep_order_of_rows() { sorts_rows_ = false; }
-  /// Sorts by a column, counted from 0, at the next update; if it is that already, the other way.
+  /// Sorts by a column of the last update(), counted from 0, at the next one; if it is that already, the other way.
   void sort_by(std::size_t column);
   /// Takes rows. `version` changes with any row or filter.
   void update(const TableRows& rows, std::uint64_t version);
-  /// Draws the rows of the last update().
-  TableUse draw(const TableRows& rows, std::optional<std::size_t> chosen, float height, const Theme& theme);
+  /// Draws the rows of the last update(). Returns the one that was clicked.
+  std::optional<std::size_t> draw(const TableRows& rows, std::optional<std::size_t> chosen, float height,
+                                  const Theme& theme);
   /// The row after (or before) a row on the screen; the first one if it is not shown.
   [[nodiscard]] std::optional<std::size_t> neighbour(std::optional<std::size_t> row, bool down) const;
 
   /// Rows from top to bottom.
   [[nodiscard]] const std::vector<std::size_t>& order() const { return order_; }
-  [[nodiscard]] const std::vector<TableColumn>& columns() const { return columns_; }
   [[nodiscard]] std::size_t column() const { return column_; }
   [[nodiscard]] bool is_falling() const { return is_falling_; }
   /// The shown rows with a header line.
@@ -87,9 +105,9 @@ class Table {
   void draw_cell(const TableRows& rows, std::size_t row, std::size_t column, const Theme& theme) const;
 
   const char* id_;
-  std::vector<TableColumn> columns_;
   std::size_t column_;
   bool is_falling_;
+  std::vector<bool> are_numbers_;  // by column
   bool is_unsorted_ = true;
   bool sorts_rows_ = true;
   std::uint64_t version_ = 0;

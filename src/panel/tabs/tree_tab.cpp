@@ -1,16 +1,14 @@
 // The tree tab: the paths of nested scopes, with their totals.
 #include <algorithm>
-#include <numeric>
+#include <functional>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
 #include "panel/draw/canvas.hpp"
 #include "panel/draw/text.hpp"
-#include "panel/tabs/focus.hpp"
 #include "panel/tabs/focused_tree.hpp"
-#include "panel/tabs/tab.hpp"
-#include "panel/tabs/table.hpp"
+#include "panel/tabs/table_tab.hpp"
 
 namespace kymo::panel {
 
@@ -18,61 +16,9 @@ namespace {
 
 using TreeNode = TreeList::Node;
 
-/// The shown nodes of a tree, from top to bottom.
-class TreeRows final : public TableRows {
+class TreeTab final : public TableTab {
  public:
-  enum Column : std::size_t { site_column, count_column, total_column, self_column, share_column, place_column };
-
-  TreeRows(TabContext& context, const TreeList& list, const std::vector<std::uint32_t>& shown,
-           const std::vector<char>& signs)
-      : context_(context), list_(list), shown_(shown), signs_(signs) {}
-
-  [[nodiscard]] std::size_t count() const override { return shown_.size(); }
-  [[nodiscard]] std::string text(std::size_t row, std::size_t column) const override {
-    const TreeNode& node = list_.nodes[shown_[row]];
-    switch (column) {
-      case site_column:
-        return std::string(std::size_t{2} * node.depth, ' ') + signs_[row] + ' ' +
-               context_.names.look(node.site, context_.theme).text;
-      case count_column:
-        return count_text(node.count);
-      case share_column:
-        return value_text(100 * number(row, column), "%");
-      case place_column:
-        return Names::place(context_.state.data().provider().site(node.site));
-      default:
-        return duration_text(static_cast<std::int64_t>(number(row, column)));
-    }
-  }
-  [[nodiscard]] double number(std::size_t row, std::size_t column) const override {
-    const TreeNode& node = list_.nodes[shown_[row]];
-    switch (column) {
-      case count_column:
-        return static_cast<double>(node.count);
-      case self_column:
-        return static_cast<double>(node.total_ns - std::min(node.inner_ns, node.total_ns));
-      case share_column:
-        return static_cast<double>(node.total_ns) / static_cast<double>(std::max<std::uint64_t>(all_ns(), 1));
-      default:
-        return static_cast<double>(node.total_ns);
-    }
-  }
-
- private:
-  /// The time of the tree.
-  [[nodiscard]] std::uint64_t all_ns() const { return list_.nodes.empty() ? 0 : list_.nodes.front().inner_ns; }
-
-  TabContext& context_;
-  const TreeList& list_;
-  const std::vector<std::uint32_t>& shown_;
-  const std::vector<char>& signs_;
-};
-
-class TreeTab final : public Tab {
- public:
-  TreeTab() { table_.keep_order_of_rows(); }
-
-  [[nodiscard]] const char* title() const override { return "Tree"; }
+  TreeTab() : TableTab("Tree", Table("tree", by_total)) { table_.keep_order_of_rows(); }
 
   void draw(TabContext& context) override {
     list_.keep_fresh(context);
@@ -99,30 +45,20 @@ class TreeTab final : public Tab {
       sort_inside(context);
       show_rows();
     }
-    const TreeRows rows(context, list_.list(), shown_, signs_);
-    table_.update(rows, rows_version_);
-    const TableUse use = table_.draw(rows, chosen(), 0, context.theme);
-    if (use.clicked) {
-      const std::uint32_t node = shown_[*use.clicked];
-      choose(context, node);
-      if (clicked_.erase(paths_[node]) == 0) {
-        clicked_.insert(paths_[node]);
+    const TableRows shown = rows(context);
+    table_.update(shown, rows_version_);
+    if (const auto clicked = table_.draw(shown, chosen(context), 0, context.theme)) {
+      choose(context, *clicked);
+      if (const std::uint64_t path = paths_[shown_[*clicked]]; clicked_.erase(path) == 0) {
+        clicked_.insert(path);
       }
       show_rows();
     }
   }
 
-  void choose_row(TabContext& context, bool down) override {
-    if (const auto next = table_.neighbour(chosen(), down); next && *next < shown_.size()) {
-      choose(context, shown_[*next]);
-    }
-  }
-  void sort_by(std::size_t column) override { table_.sort_by(column); }
-  [[nodiscard]] std::string copied(TabContext& context, CopyAs as) const override {
-    return table_.copied(TreeRows(context, list_.list(), shown_, signs_), as);
-  }
-
  private:
+  static constexpr std::size_t by_total = 2;
+
   /// What is unfolded unless it was clicked: paths with a share of the time, all, or none.
   enum class Unfolded : std::uint8_t { usual, all, none };
 
@@ -143,21 +79,15 @@ class TreeTab final : public Tab {
   void sort_inside(TabContext& context) {
     sorted_by_ = table_.column();
     is_falling_ = table_.is_falling();
-    std::vector<std::uint32_t> all(list_.list().nodes.size());
-    std::iota(all.begin(), all.end(), 0U);
-    const std::vector<char> signs(all.size(), ' ');
-    const TreeRows rows(context, list_.list(), all, signs);
-    const bool is_number = table_.columns()[sorted_by_].is_number;
+    const TableColumn column =
+        columns(context, [](std::size_t node) { return static_cast<std::uint32_t>(node); })[sorted_by_];
     for (std::vector<std::uint32_t>& children : inside_) {
       std::sort(children.begin(), children.end(), [&](std::uint32_t a, std::uint32_t b) {
-        if (is_number) {
-          const double left = rows.number(a, sorted_by_);
-          const double right = rows.number(b, sorted_by_);
+        const auto is_before = [&](const auto& left, const auto& right) {
           return left == right ? a < b : (left > right) == is_falling_;
-        }
-        const std::string left = rows.text(a, sorted_by_);
-        const std::string right = rows.text(b, sorted_by_);
-        return left == right ? a < b : (left > right) == is_falling_;
+        };
+        return column.is_number() ? is_before(column.number(a), column.number(b))
+                                  : is_before(column.text(a), column.text(b));
       });
     }
   }
@@ -194,15 +124,46 @@ class TreeTab final : public Tab {
     }
   }
 
-  void choose(TabContext& context, std::uint32_t node) {
-    chosen_ = node;
-    context.state.mark_site(list_.list().nodes[node].site);
+  /// The columns of nodes, with plain names. `node_of`: the node of a row.
+  [[nodiscard]] std::vector<TableColumn> columns(TabContext& context,
+                                                 const std::function<std::uint32_t(std::size_t row)>& node_of) const {
+    const std::vector<TreeNode>& nodes = list_.list().nodes;
+    const auto at = [&nodes, node_of](std::size_t row) -> const TreeNode& { return nodes[node_of(row)]; };
+    const auto name = [&context, at](std::size_t row) { return context.names.look(at(row).site, context.theme).text; };
+    const auto place = [&context, at](std::size_t row) {
+      return Names::place(context.state.data().provider().site(at(row).site));
+    };
+    const auto total_ns = [at](std::size_t row) { return static_cast<double>(at(row).total_ns); };
+    const auto self_ns = [at](std::size_t row) {
+      return static_cast<double>(at(row).total_ns - std::min(at(row).inner_ns, at(row).total_ns));
+    };
+    const std::uint64_t all_ns = nodes.empty() ? 0 : nodes.front().inner_ns;
+    const auto share = [total_ns, all_ns = static_cast<double>(std::max<std::uint64_t>(all_ns, 1))](std::size_t row) {
+      return total_ns(row) / all_ns;
+    };
+    return {{"site", 4, name},
+            count_column("count", [at](std::size_t row) { return static_cast<double>(at(row).count); }),
+            duration_column("total", total_ns),
+            duration_column("self", self_ns),
+            share_column("share", share),
+            {"place", 1.6F, place}};
   }
 
-  [[nodiscard]] std::optional<std::size_t> chosen() const {
-    const auto found = std::find(shown_.begin(), shown_.end(), chosen_);
-    return found == shown_.end() ? std::nullopt
-                                 : std::optional<std::size_t>(static_cast<std::size_t>(found - shown_.begin()));
+  /// The shown nodes, from top to bottom.
+  [[nodiscard]] TableRows rows(TabContext& context) const override {
+    std::vector<TableColumn> shown = columns(context, [this](std::size_t row) { return shown_[row]; });
+    shown.front().text = [this, name = shown.front().text](std::size_t row) {
+      return std::string(std::size_t{2} * list_.list().nodes[shown_[row]].depth, ' ') + signs_[row] + ' ' + name(row);
+    };
+    return {shown_.size(), std::move(shown)};
+  }
+
+  void choose(TabContext& context, std::size_t row) override {
+    chosen_ = shown_[row];
+    context.state.mark_site(list_.list().nodes[chosen_].site);
+  }
+  [[nodiscard]] std::optional<std::size_t> chosen(TabContext& /*context*/) const override {
+    return place_where(shown_, [this](std::uint32_t node) { return node == chosen_; });
   }
 
   FocusedTree list_;
@@ -217,9 +178,6 @@ class TreeTab final : public Tab {
   std::vector<std::uint32_t> shown_;
   std::vector<char> signs_;
   std::uint32_t chosen_ = 0;
-  Table table_{"tree",
-               {{"site", 4, false}, {"count"}, {"total"}, {"self"}, {"share", 1, true, true}, {"place", 1.6F, false}},
-               TreeRows::total_column};
 };
 
 }  // namespace

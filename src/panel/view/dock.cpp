@@ -65,9 +65,7 @@ void PanelView::draw_tab_titles() {
       last_tab_ = i;
     }
     ImGui::PopStyleColor();
-    const ImVec2 least = ImGui::GetItemRectMin();
-    const ImVec2 most = ImGui::GetItemRectMax();
-    marks_.tabs[i] = {least.x, least.y, most.x, most.y};
+    marks_.tabs[i] = last_item();
   }
   title_lines_ = lines;
   if (!is_tab_open_) {
@@ -92,9 +90,7 @@ void PanelView::draw_dock(float room) {
   }
   draw_tab_titles();
   if (is_tab_open_) {
-    const ImVec2 at = ImGui::GetCursorScreenPos();
-    const ImVec2 size = ImGui::GetContentRegionAvail();
-    marks_.dock = {at.x, at.y, at.x + size.x, at.y + size.y};
+    marks_.dock = rest_of_window();
     ImGui::BeginChild("tab", ImVec2(0, 0), false, ImGuiWindowFlags_NoScrollbar);
     TabContext context = tab_context();
     tabs_[last_tab_]->draw(context);

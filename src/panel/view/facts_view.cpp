@@ -91,9 +91,7 @@ void PanelView::draw_span_buttons() {
   const auto is_pressed = [this](const char* label) {
     ImGui::SameLine(0, ImGui::GetFontSize() * 0.4F);
     const bool pressed = ImGui::SmallButton(label);
-    const ImVec2 least = ImGui::GetItemRectMin();
-    const ImVec2 most = ImGui::GetItemRectMax();
-    marks_.span_buttons.push_back({least.x, least.y, most.x, most.y});
+    marks_.span_buttons.push_back(last_item());
     return pressed;
   };
   const SpanKey key = *state_.selected();

@@ -47,7 +47,7 @@ void PanelView::draw_ruler(const Area& area, const TimeAxis& axis) {
     }
     canvas.fill(x, area.top, x + 1, area.bottom, theme_.ruler);
     const std::string text = tick == 0 ? std::string("0") : tick_text(tick, distance);
-    if (x + 3 + ImGui::CalcTextSize(text.data(), text.data() + text.size()).x <= area.right) {
+    if (x + 3 + text_width(text) <= area.right) {
       canvas.text(x + 3, area.top, font * 6.8F, theme_.faint_text, text);
     }
   }

@@ -9,14 +9,6 @@
 
 namespace kymo::panel {
 
-namespace {
-
-float text_width(const std::string& text) {
-  return ImGui::CalcTextSize(text.data(), text.data() + text.size()).x;
-}
-
-}  // namespace
-
 void PanelView::show_tip(const std::string& lines) {
   tip_ = lines;
   ImGui::BeginTooltip();
@@ -132,7 +124,7 @@ Area PanelView::measured_label(const Area& area, const TimeAxis& axis) const {
   }
   const auto left = static_cast<float>(std::clamp(axis.to_pixel(measured->start_ns), 0.0, axis.width()));
   const std::string text = duration_text(length_between(measured->start_ns, measured->end_ns));
-  const float width = ImGui::CalcTextSize(text.data(), text.data() + text.size()).x + 1;
+  const float width = text_width(text) + 1;
   const float top = area.top + 2;
   return {area.left + left + 4, top, std::min(area.left + left + 4 + width, area.right),
           top + ImGui::GetTextLineHeight()};

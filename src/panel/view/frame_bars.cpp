@@ -1,6 +1,5 @@
 // Frame bars, and the area that they share with metric rows.
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <string>
 
@@ -45,7 +44,7 @@ float PanelView::draw_threshold(const Area& area, double ms, double longest_ms, 
     return labels_from;
   }
   const std::string text = value_text(ms, "ms");
-  const float width = ImGui::CalcTextSize(text.data(), text.data() + text.size()).x + 3;
+  const float width = text_width(text) + 3;
   canvas.text(area.right - width, y - line, width, theme_.faint_text, text);
   return y;
 }
@@ -98,7 +97,7 @@ void PanelView::draw_chart_frames(const Area& area) {
       const std::string longest = "frame " + shortest + "   " + duration_text(bar.longest.frame.duration_ns);
       const float room = right - left - 8;
       for (const std::string& text : {longest, shortest}) {
-        if (ImGui::CalcTextSize(text.data(), text.data() + text.size()).x <= room) {
+        if (text_width(text) <= room) {
           canvas.text(left + 4, area.top - 1, room + 4, theme_.text, text);
           break;
         }

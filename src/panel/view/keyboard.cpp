@@ -1,6 +1,5 @@
 // Handles keys. Letters are taken as typed characters, so they work on any keyboard layout.
 #include <algorithm>
-#include <vector>
 
 #include "panel/draw/text.hpp"
 #include "panel/view/keys.hpp"
@@ -98,42 +97,24 @@ void PanelView::use_arrows(bool shift) {
   }
 }
 
-void PanelView::use_overview_character(unsigned character) {
-  TimeAxis& axis = state_.overview();
-  const double pixel = pixel_over(marks_.bars, axis);
-  switch (character) {
-    case 'W':
-      axis.zoom(0.8, pixel);
-      break;
-    case 'S':
-      axis.zoom(1.25, pixel);
-      break;
-    case 'A':
-      axis.pan(axis.width() * 0.1);
-      break;
-    default:
-      axis.pan(-axis.width() * 0.1);
-      break;
-  }
-  state_.hold();
-}
-
-bool PanelView::use_flame_character(unsigned character) {
-  TimeAxis& flame = state_.flame();
-  switch (character) {
+bool PanelView::use_axis_character(unsigned character) {
+  const bool is_capital = character >= 'A' && character <= 'Z';
+  TimeAxis& axis = is_capital ? state_.overview() : state_.flame();
+  const Area& area = is_capital ? marks_.bars : marks_.flame;
+  switch (is_capital ? character - 'A' + 'a' : character) {
     case 'w':
     case '+':
-      flame.zoom(0.8, pixel_over(marks_.flame, flame));
+      axis.zoom(0.8, pixel_over(area, axis));
       break;
     case 's':
     case '-':
-      flame.zoom(1.25, pixel_over(marks_.flame, flame));
+      axis.zoom(1.25, pixel_over(area, axis));
       break;
     case 'a':
-      flame.pan(flame.width() * 0.1);
+      axis.pan(axis.width() * 0.1);
       break;
     case 'd':
-      flame.pan(-flame.width() * 0.1);
+      axis.pan(-axis.width() * 0.1);
       break;
     default:
       return false;
@@ -154,18 +135,12 @@ void PanelView::use_character(unsigned character) {
     last_tab_ = tab;
     return;
   }
-  if (use_row_character(character) || use_flame_character(character)) {
+  if (use_row_character(character) || use_axis_character(character)) {
     return;
   }
   switch (character) {
     case ' ':
       state_.toggle_pause();
-      break;
-    case 'W':
-    case 'S':
-    case 'A':
-    case 'D':
-      use_overview_character(character);
       break;
     case 'f':
       state_.follow_newest();

@@ -16,14 +16,8 @@ void PanelView::draw_menu(const char* title, const std::vector<MenuLine>& lines)
       commands_.push_back({line.label, line.key, line.character});
     }
   }
-  const bool is_open = ImGui::BeginMenu(title);
-  const auto place = [] {
-    const ImVec2 least = ImGui::GetItemRectMin();
-    const ImVec2 most = ImGui::GetItemRectMax();
-    return Area{least.x, least.y, most.x, most.y};
-  };
-  if (!is_open) {
-    marks_.menus.push_back(place());
+  if (!ImGui::BeginMenu(title)) {
+    marks_.menus.push_back(last_item());
     return;
   }
   marks_.menus.emplace_back();  // not the last item while it is open
@@ -35,7 +29,7 @@ void PanelView::draw_menu(const char* title, const std::vector<MenuLine>& lines)
       continue;
     }
     const bool is_taken = ImGui::MenuItem(line.label, line.key, line.is_on, line.is_enabled);
-    marks_.menu_lines.push_back(place());
+    marks_.menu_lines.push_back(last_item());
     if (is_taken) {
       use_character(line.character);
     }
@@ -138,9 +132,7 @@ void PanelView::draw_palette() {
   for (std::size_t i = first; i < std::min(found.size(), first + most_shown); ++i) {
     const bool is_clicked = ImGui::Selectable(found[i]->label.c_str(), i == palette_place_);
     taken = is_clicked ? found[i] : taken;
-    const ImVec2 least = ImGui::GetItemRectMin();
-    const ImVec2 most = ImGui::GetItemRectMax();
-    marks_.palette.push_back({least.x, least.y, most.x, most.y});
+    marks_.palette.push_back(last_item());
     ImGui::SameLine(width - font * 4);
     ImGui::TextDisabled("%s", found[i]->key.c_str());
   }

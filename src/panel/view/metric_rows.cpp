@@ -3,7 +3,6 @@
 #include <cmath>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "panel/data/time_math.hpp"
 #include "panel/draw/text.hpp"
@@ -67,9 +66,7 @@ std::string figure_text(double value, const std::string& unit, bool is_integer) 
 void PanelView::draw_metric_filter(const Area& area) {
   ImGui::SetCursorScreenPos(ImVec2(area.left, area.top));
   metric_filter_.draw(area.width() - ImGui::GetFontSize() * 0.5F);
-  const ImVec2 least = ImGui::GetItemRectMin();
-  const ImVec2 most = ImGui::GetItemRectMax();
-  marks_.metric_filter = {least.x, least.y, most.x, most.y};
+  marks_.metric_filter = last_item();
 }
 
 void PanelView::draw_metric_rows(const Area& area) {
@@ -209,12 +206,9 @@ void PanelView::draw_metric_title(const RowFigures& figures, const Area& area) {
   const float line = ImGui::GetTextLineHeight();
   const bool has_room = area.height() > 1.9F * line;
   const float room = area.width() - 6;
-  const auto width_of = [](const std::string& text) {
-    return ImGui::CalcTextSize(text.data(), text.data() + text.size()).x + 1;
-  };
   // Numbers stand at the right, beside the plot. A part of a number would be another one: without room there is none.
   const auto put_right = [&](const std::string& text, float top, float least_beside) {
-    const float width = width_of(text);
+    const float width = text_width(text) + 1;
     if (width + least_beside > room) {
       return 0.0F;
     }
@@ -232,8 +226,8 @@ void PanelView::draw_metric_title(const RowFigures& figures, const Area& area) {
     taken = put_right(text_of(figures.max), area.top - 1, least_name);
     // The lower end may stand on the line of the latest value.
     const bool is_beside = area.bottom - line < area.top + 1.9F * line;
-    static_cast<void>(
-        put_right(text_of(figures.min), area.bottom - line, is_beside ? width_of(figures.latest) + line * 0.4F : 0.0F));
+    static_cast<void>(put_right(text_of(figures.min), area.bottom - line,
+                                is_beside ? text_width(figures.latest) + 1 + line * 0.4F : 0.0F));
     canvas.fill(area.right - 4, area.top, area.right, area.top + 1, theme_.ruler);
     canvas.fill(area.right - 4, area.bottom - 1, area.right, area.bottom, theme_.ruler);
   }

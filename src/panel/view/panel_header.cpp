@@ -31,7 +31,7 @@ std::string drops_text(const DropCounts& drops, std::uint64_t lost_stacks, Arriv
 }  // namespace
 
 void PanelView::put_word(const std::string& text) {
-  next_to(ImGui::CalcTextSize(text.data(), text.data() + text.size()).x);
+  next_to(text_width(text));
   say(text);
   header_ += text + "\n";
 }
@@ -41,9 +41,7 @@ bool PanelView::draw_button(const char* label, Area& mark) {
     next_to(ImGui::CalcTextSize(label).x);
   }
   const bool is_pressed = ImGui::SmallButton(label);
-  const ImVec2 least = ImGui::GetItemRectMin();
-  const ImVec2 most = ImGui::GetItemRectMax();
-  mark = {least.x, least.y, most.x, most.y};
+  mark = last_item();
   return is_pressed;
 }
 

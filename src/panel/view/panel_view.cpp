@@ -115,7 +115,7 @@ void PanelView::draw() {
 
 void PanelView::draw_hint(const Area& area, const std::string& text) {
   hints_ += text + "\n";
-  const float width = std::min(ImGui::CalcTextSize(text.data(), text.data() + text.size()).x + 1, area.width());
+  const float width = std::min(text_width(text) + 1, area.width());
   const float top = (area.top + area.bottom - ImGui::GetTextLineHeight()) / 2;
   Canvas(ImGui::GetWindowDrawList())
       .text(area.left + (area.width() - width) / 2, std::max(top, area.top), width, theme_.faint_text, text);
@@ -124,7 +124,7 @@ void PanelView::draw_hint(const Area& area, const std::string& text) {
 void PanelView::remember_view() {
   constexpr double pause_s = 0.4;  // between two notches of a wheel is less
   const TimeRange now = state_.flame().range();
-  if (now.start_ns == last_view_.start_ns && now.end_ns == last_view_.end_ns) {
+  if (is_same(now, last_view_)) {
     return;
   }
   if (ImGui::GetTime() - moved_at_s_ > pause_s && !state_.follows()) {
@@ -148,23 +148,16 @@ bool PanelView::is_searching() const {
 }
 
 void PanelView::start_search() {
-  for (std::size_t i = 0; i < tabs_.size(); ++i) {
-    if (tabs_[i]->is_search()) {
-      tab_before_ = is_tab_open_ && last_tab_ != i ? std::optional(last_tab_) : std::nullopt;
-      last_tab_ = i;
-      is_tab_open_ = true;
-      tabs_[i]->focus_filter();
-    }
+  const auto before = is_tab_open_ && !is_searching() ? std::optional(last_tab_) : std::nullopt;
+  if (open_tab("search")) {
+    tab_before_ = before;
+    tabs_[last_tab_]->focus_filter();
   }
 }
 
 void PanelView::start_note() {
-  for (std::size_t i = 0; i < tabs_.size(); ++i) {
-    if (tabs_[i]->is_of_notes()) {
-      last_tab_ = i;
-      is_tab_open_ = true;
-      tabs_[i]->focus_filter();
-    }
+  if (open_tab("notes")) {
+    tabs_[last_tab_]->focus_filter();
   }
 }
 

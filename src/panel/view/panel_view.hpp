@@ -97,7 +97,6 @@ class PanelView {
   [[nodiscard]] bool shows_help() const { return shows_help_; }
   /// Opens a tab by its title in lower case. Returns false if there is none.
   bool open_tab(std::string_view word);
-  void close_tab() { is_tab_open_ = false; }
   /// The open tab, likewise; empty: none.
   [[nodiscard]] std::string tab() const;
   /// The open tab's shown rows.
@@ -154,10 +153,7 @@ class PanelView {
     std::uint32_t order = 0;
     std::uint32_t families = 0;  // how often one was opened or folded
     float font = 0;
-    [[nodiscard]] bool operator==(const MetricRowsKey& other) const {
-      return layout == other.layout && filter == other.filter && order == other.order && families == other.families &&
-             font == other.font;
-    }
+    [[nodiscard]] bool operator==(const MetricRowsKey&) const = default;
   };
 
   /// A track or a metric.
@@ -315,9 +311,8 @@ class PanelView {
   void end_search();
   void use_keyboard();
   void use_character(unsigned character);
-  /// Moves the flame chart. Returns false for other characters.
-  bool use_flame_character(unsigned character);
-  void use_overview_character(unsigned character);
+  /// Moves the flame chart, or by capitals the overview. Returns false for other characters.
+  bool use_axis_character(unsigned character);
   void use_arrows(bool shift);
   void jump_to_search(bool forward);
   void draw_cover(const Area& area, const TimeAxis& axis, TimeRange range, ImU32 colour);

@@ -92,15 +92,10 @@ void PanelView::draw_row_menu() {
   ImGui::Separator();
   marks_.row_menu.clear();
   close_by_escape();
-  const auto note_item = [this] {
-    const ImVec2 least = ImGui::GetItemRectMin();
-    const ImVec2 most = ImGui::GetItemRectMax();
-    marks_.row_menu.push_back({least.x, least.y, most.x, most.y});
-  };
   for (const RowCommand& command : row_commands) {
     const bool is_on = command.action == RowAction::pin && order_of(menu_row_).is_pinned(menu_row_.id);
     const bool is_taken = ImGui::MenuItem(command.label, command.key, is_on);
-    note_item();
+    marks_.row_menu.push_back(last_item());
     if (is_taken) {
       use_row(command.action, menu_row_);
     }
@@ -109,7 +104,7 @@ void PanelView::draw_row_menu() {
   if (ImGui::MenuItem("Show hidden rows", "H", false, hidden_rows() != 0)) {
     show_hidden_rows();
   }
-  note_item();
+  marks_.row_menu.push_back(last_item());
   ImGui::EndPopup();
 }
 

@@ -1,11 +1,11 @@
-// The sites' figures that the statistics and locks tabs show.
-#include "panel/tabs/kept_figures.hpp"
+// What the statistics and locks tabs share.
+#include "panel/tabs/site_table_tab.hpp"
 
 #include "panel/data/time_math.hpp"
 
 namespace kymo::panel {
 
-void KeptFigures::keep_fresh(TabContext& context) {
+void SiteTableTab::keep_fresh(TabContext& context) {
   PanelData& data = context.state.data();
   const TimeRange range = context.state.table_range();
   const SiteId focus = context.state.focused_site();
@@ -22,8 +22,15 @@ void KeptFigures::keep_fresh(TabContext& context) {
   known_ = now;
 }
 
-const std::vector<stats::SiteFigures>& KeptFigures::sites(const TabContext& context) const {
-  return is_part_ ? of_part_.list().sites : context.state.data().figures();
+TableColumn SiteTableTab::name_column(TabContext& context, const char* title, float weight) const {
+  return {title, weight, [this, &context](std::size_t row) {
+            return context.names.look(sites(context)[row].site, context.theme).text;
+          }};
+}
+
+std::optional<std::size_t> SiteTableTab::chosen(TabContext& context) const {
+  const SiteId marked = context.state.marked_site();
+  return place_where(sites(context), [marked](const stats::SiteFigures& site) { return site.site == marked; });
 }
 
 }  // namespace kymo::panel
