@@ -1,32 +1,25 @@
 #include "base/declaration_set.hpp"
 
 #include <type_traits>
-#include <utility>
 
 #include "base/event_lists.hpp"
 
 namespace kymo::base {
-namespace {
-
-template <typename Row, typename Places, typename Key>
-void put(std::vector<Row>& rows, Places& places, const Key& key, const Row& row) {
-  const auto [place, is_new] = places.emplace(key, rows.size());
-  if (is_new) {
-    rows.push_back(row);
-  } else {
-    rows[place->second] = row;
-  }
-}
-
-}  // namespace
-
 void DeclarationSet::add(const Declarations& more) {
   const auto put_all = [this]<typename Row>(std::vector<Row>& rows, const std::vector<Row>& added) {
+    const auto put = [&rows](auto& places, const auto& key, const Row& row) {
+      const auto [place, is_new] = places.emplace(key, rows.size());
+      if (is_new) {
+        rows.push_back(row);
+      } else {
+        rows[place->second] = row;
+      }
+    };
     for (const Row& row : added) {
       if constexpr (std::is_same_v<Row, InfoDeclaration>) {
-        put(rows, infos_, std::pair(row.process, row.key), row);
+        put(infos_, std::pair(row.process, row.key), row);
       } else {
-        put(rows, places_of(decltype(row.id)::kind), row.id.value(), row);
+        put(places_of(decltype(row.id)::kind), row.id.value(), row);
       }
     }
   };

@@ -63,10 +63,7 @@ void stop_sampling() noexcept {
 }
 
 void disable() noexcept {
-  guarded([] {
-    Control::instance().disable();
-    return true;
-  });
+  guarded([] { Control::instance().disable(); });
 }
 
 bool is_recording() noexcept {
@@ -113,10 +110,7 @@ bool flush() noexcept {
 }
 
 void set_info(Text key, Text value) noexcept {
-  guarded([&] {
-    Control::instance().set_info(key, value);
-    return true;
-  });
+  guarded([&] { Control::instance().set_info(key, value); });
 }
 
 double calibrate() noexcept {

@@ -1,13 +1,12 @@
 #include "control/capture_sink.hpp"
 
-#include <climits>
 #include <cstdio>
-#include <cstdlib>
 #include <utility>
 
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/system/file.hpp"
 #include "base/system/message.hpp"
 #include "capture/recover/spool_file.hpp"
 #include "control/cost.hpp"
@@ -49,11 +48,9 @@ void add_whereabouts(const record::Pool* pool, Declarations& facts) {
 
 /// Notes the capture in the spool, for whoever finds the spool of a killed process.
 void name_capture_in_spool(record::Pool& pool, const std::string& path) {
-  char absolute[PATH_MAX] = "";
-  const char* const found = ::realpath(path.c_str(), static_cast<char*>(absolute));
   record::SpoolHeader& header = pool.header();
   std::snprintf(static_cast<char*>(header.capture_path), sizeof header.capture_path, "%s",
-                found != nullptr ? found : path.c_str());
+                base::resolve_links(path).c_str());
 }
 
 /// While it lives, the spool says that the end of a capture may be torn.

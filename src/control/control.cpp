@@ -1,13 +1,10 @@
 #include "control/control.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <exception>
-#include <mutex>
 #include <new>
 #include <stdexcept>
-#include <utility>
 
 #include "base/system/file.hpp"
 #include "base/system/message.hpp"
@@ -48,20 +45,16 @@ Control& Control::instance() noexcept {
   return *control;
 }
 
-const Environment& Control::environment_locked() {
-  if (!has_environment_) {
+Environment Control::environment() {
+  const std::lock_guard lock(mutex_);
+  if (!environment_) {
     environment_ = read_environment();
-    has_environment_ = true;
   }
-  return environment_;
+  return *environment_;
 }
 
 bool Control::start_recorder(std::uint64_t pool_bytes) {
-  Environment environment;
-  {
-    const std::lock_guard lock(mutex_);
-    environment = environment_locked();
-  }
+  const Environment environment = this->environment();
   record::RecorderOptions options;
   options.wants_scopes = environment.wants_scopes;
   options.sites = environment.sites;
@@ -110,24 +103,17 @@ bool Control::start_sampling() {
   {
     // The program may have set KYMO_SAMPLE since.
     const std::lock_guard lock(mutex_);
-    has_environment_ = false;
+    environment_.reset();
   }
   return operation && start_sampling_locked(true);
 }
 
 bool Control::start_sampling_locked(bool is_asked) {
-  SampleRates rates{};
-  bool is_wanted = false;
-  {
-    const std::lock_guard lock(mutex_);
-    const Environment& environment = environment_locked();
-    is_asked_ = is_asked_ || is_asked;
-    if (is_asked_ || environment.asks_for_recording()) {
-      rates = environment.sample_hz;
-      is_wanted = environment.wants_samples;
-    }
-  }
-  return sampling_.start(rates, is_wanted, running_capture() != nullptr);
+  const Environment environment = this->environment();
+  is_asked_ = is_asked_ || is_asked;
+  const bool is_wanted = is_asked_ || environment.asks_for_recording();
+  return sampling_.start(is_wanted ? environment.sample_hz : SampleRates{}, is_wanted && environment.wants_samples,
+                         running_capture() != nullptr);
 }
 
 void Control::stop_sampling() noexcept {
@@ -155,19 +141,17 @@ bool Control::arm() {
   if (running_capture() || Recorder::instance().has_sink(trace_handle_)) {
     return true;
   }
-  Environment environment = read_environment();
+  const Environment environment = read_environment();
   {
     const std::lock_guard lock(mutex_);
     environment_ = environment;
-    has_environment_ = true;
   }
   if (!environment.asks_for_recording()) {
     return Recorder::instance().is_on();
   }
   if (!start_recorder(0)) {
     const std::lock_guard lock(mutex_);
-    environment_ = Environment();
-    has_environment_ = false;
+    environment_.reset();
     return false;
   }
   bool is_armed = false;
@@ -213,10 +197,9 @@ bool Control::start_capture(const CaptureOptions& options) {
 
 bool Control::open_capture(const CaptureOptions& wanted) {
   try {
-    Environment environment;
+    const Environment environment = this->environment();
     {
       const std::lock_guard lock(mutex_);
-      environment = environment_;
       capture_options_ = wanted;
       capture_.reset();
     }
@@ -251,11 +234,7 @@ bool Control::open_capture(const CaptureOptions& wanted) {
 
 void Control::open_trace() {
   try {
-    std::string pattern;
-    {
-      const std::lock_guard lock(mutex_);
-      pattern = environment_.trace_path.value_or("");
-    }
+    const std::string pattern = environment().trace_path.value_or("");
     auto trace = std::make_shared<exchange::ChromeSink>(expand_capture_path(pattern), describe_run());
     const std::uint64_t handle = Recorder::instance().add_sink(std::move(trace));
     const std::lock_guard lock(mutex_);

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,7 +48,7 @@ class Control {
 
   bool arm();
   /// The environment, read at the first call.
-  const Environment& environment_locked();
+  Environment environment();
   /// `is_asked`: by the program, not by the environment.
   bool start_sampling_locked(bool is_asked);
   void stop_sampling_locked() noexcept;
@@ -69,8 +70,7 @@ class Control {
   bool is_recorder_started_ = false;
 
   record::UninterruptedMutex mutex_;  // guards the following members; never held while waiting
-  Environment environment_;
-  bool has_environment_ = false;
+  std::optional<Environment> environment_;
   CaptureOptions capture_options_;
   std::shared_ptr<CaptureSink> capture_;
   std::uint64_t capture_handle_ = 0;

@@ -1,14 +1,16 @@
 #include "control/environment.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <span>
 
 #include "base/system/message.hpp"
 #include "base/system/system.hpp"
+#include "base/text/ascii.hpp"
+#include "base/text/number_text.hpp"
 #include "base/text/pattern_list.hpp"
 
 namespace kymo::control {
@@ -27,40 +29,25 @@ constexpr std::array size_units{Unit{"", 1.0},       Unit{"b", 1.0},         Uni
                                 Unit{"m", 1e6},      Unit{"mb", 1e6},        Unit{"g", 1e9},           Unit{"gb", 1e9},
                                 Unit{"kib", 1024.0}, Unit{"mib", 1048576.0}, Unit{"gib", 1073741824.0}};
 
-std::string to_lower(std::string_view text) {
-  std::string lower(text);
-  for (char& character : lower) {
-    if (character >= 'A' && character <= 'Z') {
-      character = static_cast<char>(character - 'A' + 'a');
-    }
-  }
-  return lower;
-}
-
-/// Parses a non-negative number with a unit from the list.
+/// Parses a non-negative number with a unit from the list, which together fit into 63 bits.
 std::optional<double> parse_quantity(std::string_view text, std::span<const Unit> units, bool ignores_case) {
   double number = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
   if (error != std::errc() || !std::isfinite(number) || number < 0 || std::signbit(number)) {
     return std::nullopt;
   }
-  const std::string_view behind(rest, static_cast<std::size_t>(text.data() + text.size() - rest));
-  const std::string unit = ignores_case ? to_lower(behind) : std::string(behind);
+  std::string unit(rest, text.data() + text.size());
+  if (ignores_case) {
+    std::transform(unit.begin(), unit.end(), unit.begin(), base::to_lower);
+  }
   for (const Unit& candidate : units) {
     if (candidate.name == unit) {
-      return number * candidate.factor;
+      const double quantity = number * candidate.factor;
+      return quantity < static_cast<double>(std::numeric_limits<std::int64_t>::max()) ? std::optional(quantity)
+                                                                                      : std::nullopt;
     }
   }
   return std::nullopt;
-}
-
-std::optional<std::uint64_t> parse_count(std::string_view text) {
-  std::uint64_t count = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error != std::errc() || rest != text.data() + text.size()) {
-    return std::nullopt;
-  }
-  return count;
 }
 
 std::optional<std::string> value_of(const char* name) {
@@ -71,20 +58,15 @@ std::optional<std::string> value_of(const char* name) {
   return std::string(value);
 }
 
-void say_not_understood(std::string_view name, std::string_view value, std::string_view expected) {
-  std::string text(name);
-  text.append("='").append(value).append("' is not understood (expected ").append(expected);
-  base::say(text.append("); the default is used"));
-}
-
 /// Reads one variable with its parser. Warns and keeps the default if the value is invalid.
 template <typename T, typename Parse>
 void read_variable(const char* name, const char* expected, T& into, const Parse& parse) {
-  if (const char* const value = base::trusted_variable(name); value != nullptr && *value != '\0') {
-    if (auto parsed = parse(value)) {
+  if (const std::optional<std::string> value = value_of(name)) {
+    if (auto parsed = parse(*value)) {
       into = *std::move(parsed);
     } else {
-      say_not_understood(name, value, expected);
+      base::say(std::string(name) + "='" + *value + "' is not understood (expected " + expected +
+                "); the default is used");
     }
   }
 }
@@ -97,7 +79,7 @@ std::optional<bool> parse_switch(std::string_view text) {
 }
 
 std::optional<std::uint64_t> parse_positive(std::string_view text) {
-  const std::optional<std::uint64_t> count = parse_count(text);
+  const std::optional<std::uint64_t> count = base::parse_integer<std::uint64_t>(text);
   return count && *count > 0 ? count : std::nullopt;
 }
 
@@ -105,27 +87,19 @@ std::optional<std::uint64_t> parse_positive(std::string_view text) {
 
 std::optional<std::chrono::nanoseconds> parse_duration(std::string_view text) {
   const std::optional<double> nanoseconds = parse_quantity(text, duration_units, false);
-  if (!nanoseconds || *nanoseconds >= static_cast<double>(std::numeric_limits<std::int64_t>::max())) {
-    return std::nullopt;
-  }
-  return std::chrono::nanoseconds(static_cast<std::int64_t>(*nanoseconds));
+  return nanoseconds ? std::optional(std::chrono::nanoseconds(static_cast<std::int64_t>(*nanoseconds))) : std::nullopt;
 }
 
 std::optional<std::uint64_t> parse_size(std::string_view text) {
   const std::optional<double> bytes = parse_quantity(text, size_units, true);
-  if (!bytes || *bytes >= static_cast<double>(std::numeric_limits<std::int64_t>::max())) {
-    return std::nullopt;
-  }
-  return static_cast<std::uint64_t>(*bytes);
+  return bytes ? std::optional(static_cast<std::uint64_t>(*bytes)) : std::nullopt;
 }
 
 std::optional<KeepBounds> parse_keep(std::string_view text) {
   KeepBounds bounds;
   while (!text.empty()) {
-    const std::size_t comma = text.find(',');
-    const std::string_view part = text.substr(0, comma);
-    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
-    const bool has_unit = !part.empty() && (part.back() < '0' || part.back() > '9');
+    const std::string_view part = base::take_item(text);
+    const bool has_unit = !part.empty() && !base::is_digit(part.back());
     if (const auto duration = parse_duration(part);
         has_unit && duration && duration->count() > 0 && bounds.duration.count() == 0) {
       bounds.duration = *duration;
@@ -144,9 +118,7 @@ std::optional<KeepBounds> parse_keep(std::string_view text) {
 std::optional<std::vector<std::pair<std::string, std::string>>> parse_labels(std::string_view text) {
   std::vector<std::pair<std::string, std::string>> labels;
   while (!text.empty()) {
-    const std::size_t comma = text.find(',');
-    const std::string_view part = text.substr(0, comma);
-    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+    const std::string_view part = base::take_item(text);
     const std::size_t equals = part.find('=');
     if (equals == std::string_view::npos || equals == 0) {
       return std::nullopt;

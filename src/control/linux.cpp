@@ -1,8 +1,8 @@
 // libkymo's system functions on Linux: facts of the machine, process ends without destructors, the holder of spools,
 // the sampler.
+#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -37,17 +37,13 @@ namespace {
 /// A small file's content without trailing newlines and zero bytes.
 std::string trimmed_file(const char* path) {
   std::string content = base::read_small_file(path);
-  while (!content.empty() && (content.back() == '\n' || content.back() == '\0')) {
-    content.pop_back();
-  }
+  content.erase(content.find_last_not_of(std::string_view("\n\0", 2)) + 1);
   return content;
 }
 
 std::string command_line() {
   std::string line = trimmed_file("/proc/self/cmdline");
-  for (char& character : line) {
-    character = character == '\0' ? ' ' : character;
-  }
+  std::replace(line.begin(), line.end(), '\0', ' ');
   return line;
 }
 

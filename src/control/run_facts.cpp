@@ -1,7 +1,6 @@
 #include "control/run_facts.hpp"
 
-#include <array>
-#include <cstdlib>
+#include <algorithm>
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,9 +12,7 @@ namespace kymo::control {
 namespace {
 
 std::string file_safe(std::string text) {
-  for (char& character : text) {
-    character = character == '/' ? '_' : character;
-  }
+  std::replace(text.begin(), text.end(), '/', '_');
   return text;
 }
 

@@ -1,7 +1,6 @@
 #include "control/sampling.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <string>
 #include <utility>
 

@@ -10,44 +10,27 @@
 
 namespace kymo::control {
 
-namespace {
-
-/// Leaves only the text that the arguments need.
-class TextKeeper {
- public:
-  explicit TextKeeper(std::string text) : text_(std::move(text)) {}
-
-  void keep(ArgumentValue& value) {
-    if (value.type == ArgumentType::string) {
-      const std::string_view text =
-          std::string_view(text_).substr(static_cast<std::size_t>(value.bits), value.text_size);
-      value.bits = kept_.size();
-      kept_ += text;
-    }
-  }
-  [[nodiscard]] std::string take() { return std::move(kept_); }
-
- private:
-  std::string text_;
-  std::string kept_;
-};
-
-}  // namespace
-
 EventBatch ScopeLimit::without_scopes(const EventBatch& batch) {
   EventBatch rest;
   base::copy(rest, batch);
-  TextKeeper text(std::move(rest.text));
+  // Leaves only the text that the arguments need.
+  const std::string text = std::exchange(rest.text, {});
+  const auto keep_text = [&](ArgumentValue& value) {
+    if (value.type == ArgumentType::string) {
+      const auto own = std::string_view(text).substr(static_cast<std::size_t>(value.bits), value.text_size);
+      value.bits = rest.text.size();
+      rest.text += own;
+    }
+  };
   for (ScopeRun& run : rest.runs) {
     strip(run);
     for (ScopeArgument& argument : run.arguments) {
-      text.keep(argument.value);
+      keep_text(argument.value);
     }
   }
   for (ArgumentValue& value : rest.span_arguments) {
-    text.keep(value);
+    keep_text(value);
   }
-  rest.text = text.take();
   rest.states.clear();
   for (const TrackEnd& end : batch.track_ends) {
     tracks_.erase(end.track);

@@ -5,11 +5,12 @@
 #include <optional>
 #include <utility>
 
+#include "base/text/number_text.hpp"
+#include "base/text/pattern_list.hpp"
 #include "serve/http/byte_range.hpp"
-#include "serve/http/decimal.hpp"
 #include "serve/http/token.hpp"
 #include "serve/live/bodies.hpp"
-#include "serve/live/messages.hpp"
+#include "serve/live/outline.hpp"
 
 namespace kymo::serve {
 namespace {
@@ -22,13 +23,13 @@ constexpr const char* bytes_type = "application/octet-stream";
 
 /// Removes a prefix or a suffix from a text.
 bool take_prefix(std::string_view& text, std::string_view prefix) {
-  const bool is_there = text.substr(0, prefix.size()) == prefix;
+  const bool is_there = text.starts_with(prefix);
   text.remove_prefix(is_there ? prefix.size() : 0);
   return is_there;
 }
 
 bool take_suffix(std::string_view& text, std::string_view suffix) {
-  const bool is_there = text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
+  const bool is_there = text.ends_with(suffix);
   text.remove_suffix(is_there ? suffix.size() : 0);
   return is_there;
 }
@@ -36,9 +37,7 @@ bool take_suffix(std::string_view& text, std::string_view suffix) {
 /// Whether a header that is a list ("gzip, br;q=0.5") has an item, and does not exclude it by the weight 0.
 bool lists(std::string_view header, std::string_view item) {
   while (!header.empty()) {
-    const std::size_t comma = std::min(header.find(','), header.size());
-    std::string_view entry = header.substr(0, comma);
-    header.remove_prefix(std::min(comma + 1, header.size()));
+    std::string_view entry = base::take_item(header);
     entry.remove_prefix(std::min(entry.find_first_not_of(" \t"), entry.size()));
     take_prefix(entry, "W/");  // of a weak tag: the forms that are compressed and not count as the same
     if (take_prefix(entry, item) && (entry.empty() || std::string_view(" \t;").find(entry.front()) != entry.npos)) {
@@ -71,7 +70,7 @@ Answer Api::answer(const Request& request) {
     return refuse(403);
   }
   const bool is_metrics = metrics_ && request.path == metrics_path;
-  if (!is_metrics && std::string_view(request.path).substr(0, api_prefix.size()) != api_prefix) {
+  if (!is_metrics && !request.path.starts_with(api_prefix)) {
     return answer_page(request);
   }
   // A page from another site cannot read the response, and must not cause work on this machine.
@@ -138,7 +137,7 @@ Answer Api::answer_api(const Request& request) {
     return refuse(404);
   }
   const bool is_outline = take_suffix(rest, outline_suffix);
-  const std::optional<std::uint64_t> id = parse_decimal(rest);
+  const std::optional<std::uint64_t> id = base::parse_integer<std::uint64_t>(rest);
   if (!id) {
     return refuse(404);
   }
@@ -176,8 +175,9 @@ Answer Api::answer_capture(std::size_t id, const Request& request) const {
 
 Answer Api::answer_outline(std::size_t id, const Request& request) const {
   const auto from_text = request.query.find("from");
-  const std::optional<std::uint64_t> from =
-      from_text == request.query.end() ? std::optional<std::uint64_t>(0) : parse_decimal(from_text->second);
+  const std::optional<std::uint64_t> from = from_text == request.query.end()
+                                                ? std::optional<std::uint64_t>(0)
+                                                : base::parse_integer<std::uint64_t>(from_text->second);
   if (!from) {
     return refuse(400);
   }

@@ -10,9 +10,7 @@
 
 #include <atomic>
 #include <functional>
-#include <memory>
 #include <string>
-#include <string_view>
 
 #include "serve/http/answer.hpp"
 #include "serve/http/host_check.hpp"

@@ -1,7 +1,6 @@
 // The web page: the files of one folder, read once.
 #pragma once
 
-#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <map>

@@ -1,7 +1,6 @@
 #include "serve/server.hpp"
 
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <condition_variable>
 #include <exception>
@@ -10,7 +9,6 @@
 #include <string_view>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -154,17 +152,6 @@ class Server::Implementation {
     return open_.size() >= threads_.size() && ::poll(&waiting, 1, 0) > 0;
   }
 
-  static int refusal_of(Client::Reading reading, std::string_view head) {
-    switch (reading) {
-      case Client::Reading::too_large:
-        return 431;
-      case Client::Reading::malformed:
-        return 400;
-      default:
-        return check_request_head(head);
-    }
-  }
-
   void converse(Client& client) {
     std::string_view head;
     for (;;) {
@@ -172,7 +159,10 @@ class Server::Implementation {
       if (reading == Client::Reading::gone) {
         return;
       }
-      if (const int status = refusal_of(reading, head); status != 0) {
+      const int status = reading == Client::Reading::too_large   ? 431
+                         : reading == Client::Reading::malformed ? 400
+                                                                 : check_request_head(head);
+      if (status != 0) {
         write_refusal(client, status);
         return;
       }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "capture/sample_batches.hpp"
+#include "support/memory_destination.hpp"
 
 // What libkymo defines; the writer is tested without a recorder.
 kymo::Sink::~Sink() = default;

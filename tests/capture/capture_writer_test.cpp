@@ -17,6 +17,7 @@
 #include "capture/capture_fixture.hpp"
 #include "capture/format/block.hpp"
 #include "capture/sample_batches.hpp"
+#include "support/memory_destination.hpp"
 
 namespace kymo::capture {
 namespace {

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "capture/format/bytes.hpp"
+#include "capture/histogram_equality.hpp"
 
 namespace kymo::capture {
 namespace {

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "capture/histogram_equality.hpp"
 #include "capture/summary/summary.hpp"
 #include "support/scope_model.hpp"
 

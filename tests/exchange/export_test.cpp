@@ -27,6 +27,7 @@
 #include "capture/write/destination.hpp"
 #include "exchange/tables/csv.hpp"
 #include "exchange/tables/openmetrics.hpp"
+#include "support/memory_destination.hpp"
 #include "support/programs.hpp"
 #include "support/temporary_directory.hpp"
 #include "timeline/recording_model.hpp"

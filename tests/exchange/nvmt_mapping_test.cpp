@@ -19,6 +19,7 @@
 #include "chrome_fixture.hpp"
 #include "exchange/nvmt/import.hpp"
 #include "nvmt_fixture.hpp"
+#include "support/memory_destination.hpp"
 
 namespace kymo::exchange {
 namespace {

@@ -19,6 +19,7 @@
 #include "exchange/arrow/batches.hpp"
 #include "exchange/common/selected_timeline.hpp"
 #include "exchange/exporters.hpp"
+#include "support/memory_destination.hpp"
 #include "support/programs.hpp"
 #include "support/temporary_directory.hpp"
 #include "timeline/recording_model.hpp"

@@ -19,6 +19,7 @@
 #include "capture/write/capture_writer.hpp"
 #include "exchange/vor/columns.hpp"
 #include "exchange/vor/import.hpp"
+#include "support/memory_destination.hpp"
 #include "support/scope_model.hpp"
 #include "support/temporary_directory.hpp"
 #include "vor_fixture.hpp"

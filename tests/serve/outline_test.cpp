@@ -49,10 +49,9 @@ Outline parse_outline(const std::string& text) {
 }
 
 std::string write_outline(const Bytes& bytes, std::uint64_t from = 0, std::uint64_t most_bytes = UINT64_MAX) {
-  const auto source = capture::make_memory_source(bytes);
-  OutlineWriter writer(*source, from, most_bytes);
+  OutlineBody outline(capture::make_memory_source(bytes), from, most_bytes);
   std::string text;
-  while (writer.next(text)) {
+  while (outline.next(text) == Body::Step::more) {
   }
   return text;
 }

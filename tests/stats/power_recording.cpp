@@ -9,6 +9,7 @@
 
 #include "capture/write/capture_writer.hpp"
 #include "capture/write/destination.hpp"
+#include "support/memory_destination.hpp"
 
 namespace kymo::test {
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "capture/write/destination.hpp"
+#include "support/memory_destination.hpp"
 
 namespace kymo::test {
 

@@ -19,6 +19,7 @@
 #include "capture/write/capture_writer.hpp"
 #include "recording_model.hpp"
 #include "span_text.hpp"
+#include "support/memory_destination.hpp"
 #include "support/rounds.hpp"
 #include "support/temporary_directory.hpp"
 

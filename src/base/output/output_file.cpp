@@ -1,12 +1,7 @@
 #include "base/output/output_file.hpp"
 
-#include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
-#include <cstdlib>
-#include <ctime>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -17,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/system/new_file.hpp"
+#include "base/text/number_text.hpp"
 
 namespace kymo::base {
 namespace {
@@ -66,12 +62,9 @@ std::optional<int> descriptor_of(std::string_view path) {
     return STDERR_FILENO;
   }
   for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
-    int number = 0;
-    const std::string_view digits = path.substr(std::min(path.size(), folder.size()));
-    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    if (path.substr(0, folder.size()) == folder && parsed.ec == std::errc() && number >= 0 &&
-        parsed.ptr == digits.data() + digits.size()) {
-      return number;
+    if (path.starts_with(folder)) {
+      const std::optional<int> number = parse_integer<int>(path.substr(folder.size()));
+      return number && *number >= 0 ? number : std::nullopt;
     }
   }
   return std::nullopt;
@@ -106,8 +99,7 @@ OutputFile OutputFile::create(const std::string& path) {
     throw OutputError(describe_errno("cannot create", made.path, errno));
   }
   OutputFile output(std::move(made.file), std::move(made.path));
-  const std::unique_ptr<char, decltype(&std::free)> absolute(::realpath(output.name_.c_str(), nullptr), &std::free);
-  output.absolute_path_ = absolute ? absolute.get() : output.name_;
+  output.absolute_path_ = resolve_links(output.name_);
   return output;
 }
 

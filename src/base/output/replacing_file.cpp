@@ -1,10 +1,8 @@
 #include "base/output/replacing_file.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -77,21 +75,6 @@ class PendingFile {
   bool is_first_;
 };
 
-/// The target of a path, or the path itself if nothing exists there.
-std::string resolve(const std::string& path) {
-  char* const found = ::realpath(path.c_str(), nullptr);
-  if (found == nullptr) {
-    return path;
-  }
-  std::string resolved = found;
-  std::free(found);
-  return resolved;
-}
-
-bool is_same_file(const struct stat& one, const struct stat& other) {
-  return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
-}
-
 bool has_mark(const std::string& path, std::string_view mark) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   std::array<std::byte, marked_bytes> first{};
@@ -103,9 +86,9 @@ bool has_mark(const std::string& path, std::string_view mark) {
 
 /// Also catches paths such as /dev/stdout that lead to the input.
 void refuse_inputs(const std::string& path, const struct stat& old, const std::vector<std::string>& inputs) {
+  const FileId written = id_of(path);
   for (const std::string& input : inputs) {
-    if (const std::optional<struct stat> read = look_at(input);
-        read && S_ISREG(old.st_mode) && is_same_file(*read, old)) {
+    if (S_ISREG(old.st_mode) && id_of(input) == written) {
       throw OutputError("cannot write: " + path + ": it is being read from; name another file");
     }
   }
@@ -146,7 +129,7 @@ void replace_file(const std::string& path, const Replacing& replacing, const std
     write(OutputFile::open_stream(path));
     return;
   }
-  PendingFile file(resolve(path), old);
+  PendingFile file(resolve_links(path), old);
   write(file.take());
   file.keep();
 }

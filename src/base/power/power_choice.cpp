@@ -17,6 +17,7 @@ enum class Family { rapl, gpu, gpu_channel, rail, channel, other, battery };
 struct Device {
   Family family = Family::other;
   bool is_total = false;
+  bool is_done = false;  ///< chosen or left out
   std::vector<MetricDeclaration> counters;
   std::vector<MetricDeclaration> powers;
   std::vector<MetricDeclaration> mean_powers;
@@ -31,22 +32,13 @@ std::string_view label(const MetricDeclaration& metric, std::string_view key) {
   return {};
 }
 
-bool has_label(const MetricDeclaration& metric, std::string_view key) {
-  return std::any_of(metric.labels.begin(), metric.labels.end(),
-                     [key](const auto& entry) { return entry.first == key; });
-}
-
-bool ends_with(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
-
 bool is_counter(const MetricDeclaration& metric) {
   return metric.unit == "J" && metric.kind == MetricKind::energy_counter;
 }
 
 /// Limits are also in watts but are not consumption.
 bool is_power(const MetricDeclaration& metric) {
-  const bool is_setting = metric.name.find("limit") != std::string::npos || ends_with(metric.name, "_cap");
+  const bool is_setting = metric.name.find("limit") != std::string::npos || metric.name.ends_with("_cap");
   return metric.unit == "W" && metric.kind == MetricKind::gauge && !is_setting;
 }
 
@@ -54,9 +46,9 @@ bool is_power(const MetricDeclaration& metric) {
 std::string_view base_name(std::string_view name) {
   constexpr std::array<std::string_view, 3> suffixes{"power_average", "power", "energy"};
   for (const std::string_view suffix : suffixes) {
-    if (ends_with(name, suffix)) {
+    if (name.ends_with(suffix)) {
       name.remove_suffix(suffix.size());
-      return ends_with(name, "_") ? name.substr(0, name.size() - 1) : name;
+      return name.ends_with('_') ? name.substr(0, name.size() - 1) : name;
     }
   }
   return name;
@@ -64,8 +56,7 @@ std::string_view base_name(std::string_view name) {
 
 bool is_gpu_chip(std::string_view chip) {
   constexpr std::array<std::string_view, 5> drivers{"amdgpu", "radeon", "i915", "xe", "nouveau"};
-  return std::any_of(drivers.begin(), drivers.end(),
-                     [chip](std::string_view driver) { return chip.substr(0, driver.size()) == driver; });
+  return std::ranges::any_of(drivers, [chip](std::string_view driver) { return chip.starts_with(driver); });
 }
 
 Family family_of(const MetricDeclaration& metric) {
@@ -106,9 +97,7 @@ const MetricDeclaration& first_metric(const Device& device) {
 
 /// Keeps one metric per process; further ones of the same process are dropped.
 void add_metric(std::vector<MetricDeclaration>& metrics, const MetricDeclaration& metric) {
-  const bool is_there = std::any_of(metrics.begin(), metrics.end(), [&metric](const MetricDeclaration& other) {
-    return other.process == metric.process;
-  });
+  const bool is_there = std::ranges::find(metrics, metric.process, &MetricDeclaration::process) != metrics.end();
   if (!is_there) {
     metrics.push_back(metric);
   }
@@ -126,7 +115,7 @@ std::vector<Device> find_devices(const std::vector<MetricDeclaration>& metrics) 
     device.family = family_of(metric);
     device.is_total = device.is_total || (metric.traits & MetricDeclaration::total) != 0;
     add_metric(
-        is_counter(metric) ? device.counters : (ends_with(metric.name, "average") ? device.mean_powers : device.powers),
+        is_counter(metric) ? device.counters : (metric.name.ends_with("average") ? device.mean_powers : device.powers),
         metric);
   }
   std::vector<Device> list;
@@ -142,8 +131,8 @@ class Choosing {
   explicit Choosing(const std::vector<MetricDeclaration>& metrics) : devices_(find_devices(metrics)) {}
 
   PowerChoice by_name(const std::vector<std::string>& names) {
-    for (const Device& device : devices_) {
-      if (std::any_of(names.begin(), names.end(), [&](const std::string& name) { return fits(device, name); })) {
+    for (Device& device : devices_) {
+      if (std::ranges::any_of(names, [&](const std::string& name) { return fits(device, name); })) {
         const bool is_gpu = device.family == Family::gpu || device.family == Family::gpu_channel;
         take(device, is_gpu ? PowerSide::gpu : PowerSide::machine, names_counter(device, names));
       } else {
@@ -167,7 +156,7 @@ class Choosing {
     } else {
       choose_totals(Family::battery);
     }
-    for (const Device& device : devices_) {
+    for (Device& device : devices_) {
       leave(device, "what it measures may be in the other sources");
     }
     return std::move(choice_);
@@ -175,15 +164,14 @@ class Choosing {
 
  private:
   [[nodiscard]] bool has(Family family) const {
-    return std::any_of(devices_.begin(), devices_.end(),
-                       [family](const Device& device) { return device.family == family; });
+    return std::ranges::find(devices_, family, &Device::family) != devices_.end();
   }
 
   static bool fits(const Device& device, const std::string& name) {
     for (const auto* metrics : {&device.counters, &device.powers, &device.mean_powers}) {
       for (const MetricDeclaration& metric : *metrics) {
-        const bool is_label = std::any_of(metric.labels.begin(), metric.labels.end(),
-                                          [&name](const auto& entry) { return entry.second == name; });
+        const bool is_label =
+            std::ranges::any_of(metric.labels, [&](const auto& entry) { return entry.second == name; });
         if (metric.name == name || full_name(metric) == name || is_label) {
           return true;
         }
@@ -193,14 +181,13 @@ class Choosing {
   }
 
   static bool names_counter(const Device& device, const std::vector<std::string>& names) {
-    return std::any_of(device.counters.begin(), device.counters.end(), [&names](const MetricDeclaration& counter) {
-      return std::any_of(names.begin(), names.end(), [&counter](const std::string& name) {
-        return name == counter.name || name == full_name(counter);
-      });
+    return std::ranges::any_of(device.counters, [&names](const MetricDeclaration& counter) {
+      return std::ranges::any_of(
+          names, [&](const std::string& name) { return name == counter.name || name == full_name(counter); });
     });
   }
 
-  void take(const Device& device, PowerSide side, bool is_counter_named = false) {
+  void take(Device& device, PowerSide side, bool is_counter_named = false) {
     ChosenSource source;
     const bool is_coarse = is_counter_coarse(device) && !is_counter_named;
     const bool has_counter = !device.counters.empty() && !is_coarse;
@@ -211,20 +198,20 @@ class Choosing {
     }
     source.name = full_name(source.metrics.front());
     source.side = side;
-    done_.push_back(&device);
+    device.is_done = true;
     choice_.sources.push_back(std::move(source));
   }
 
-  void leave(const Device& device, const char* reason) {
-    if (!is_done(device)) {
+  void leave(Device& device, const char* reason) {
+    if (!device.is_done) {
       choice_.left_out.emplace_back(full_name(first_metric(device)), reason);
-      done_.push_back(&device);
+      device.is_done = true;
     }
   }
 
   void choose_gpus() {
     const Family family = has(Family::gpu) ? Family::gpu : Family::gpu_channel;
-    for (const Device& device : devices_) {
+    for (Device& device : devices_) {
       if (device.family == family) {
         take(device, PowerSide::gpu);
       } else if (device.family == Family::gpu_channel) {
@@ -235,28 +222,25 @@ class Choosing {
 
   void choose_rapl() {
     const auto domain = [](const Device& device) { return label(first_metric(device), "domain"); };
-    const auto starts = [](std::string_view text, std::string_view start) {
-      return text.substr(0, start.size()) == start;
-    };
     bool has_package = false;
     bool has_psys = false;
-    for (const Device& device : devices_) {
+    for (Device& device : devices_) {
       if (device.family == Family::rapl) {
-        has_package = has_package || starts(domain(device), "package");
-        has_psys = has_psys || starts(domain(device), "psys");
+        has_package = has_package || domain(device).starts_with("package");
+        has_psys = has_psys || domain(device).starts_with("psys");
       }
     }
-    for (const Device& device : devices_) {
+    for (Device& device : devices_) {
       if (device.family != Family::rapl) {
         continue;
       }
       const std::string_view name = domain(device);
-      const bool is_wanted =
-          has_package ? starts(name, "package") || starts(name, "dram") : (!has_psys || starts(name, "psys"));
+      const bool is_wanted = has_package ? name.starts_with("package") || name.starts_with("dram")
+                                         : (!has_psys || name.starts_with("psys"));
       if (is_wanted) {
         take(device, PowerSide::machine);
       } else {
-        leave(device, starts(name, "psys") ? "it contains the packages" : "another domain contains it");
+        leave(device, name.starts_with("psys") ? "it contains the packages" : "another domain contains it");
       }
     }
   }
@@ -264,9 +248,9 @@ class Choosing {
   /// Leaves out parts of hwmon chips: power if energy is counted, cores if sockets are.
   void leave_parts_of_chips() {
     const auto is_socket = [](const Device& device) {
-      return label(first_metric(device), "channel").substr(0, 7) == "Esocket";
+      return label(first_metric(device), "channel").starts_with("Esocket");
     };
-    for (const Device& device : devices_) {
+    for (Device& device : devices_) {
       for (const Device& other : devices_) {
         const bool is_same_chip = device.family == Family::channel && other.family == Family::channel &&
                                   label(first_metric(device), "chip") == label(first_metric(other), "chip");
@@ -279,16 +263,11 @@ class Choosing {
     }
   }
 
-  [[nodiscard]] bool is_done(const Device& device) const {
-    return std::find(done_.begin(), done_.end(), &device) != done_.end();
-  }
-
   void choose_totals(Family family) {
-    const bool has_total = std::any_of(devices_.begin(), devices_.end(), [family](const Device& device) {
-      return device.family == family && device.is_total;
-    });
-    for (const Device& device : devices_) {
-      if (device.family != family || is_done(device)) {
+    const bool has_total = std::ranges::any_of(
+        devices_, [family](const Device& device) { return device.family == family && device.is_total; });
+    for (Device& device : devices_) {
+      if (device.family != family || device.is_done) {
         continue;
       }
       if (has_total) {
@@ -302,7 +281,6 @@ class Choosing {
   }
 
   std::vector<Device> devices_;
-  std::vector<const Device*> done_;
   PowerChoice choice_;
 };
 

@@ -1,7 +1,6 @@
 // Selects the power sources to add up, so that nothing counts twice.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>

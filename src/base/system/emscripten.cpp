@@ -1,8 +1,6 @@
-// The files of a WebAssembly program are private to it: no other process locks or fills them.
-#include <cerrno>
+// The system functions of a WebAssembly program.
 #include <cstdio>
 #include <cstdlib>
-#include <limits>
 
 #include <emscripten/heap.h>
 #include <fcntl.h>
@@ -18,23 +16,7 @@ std::string boot_id() {
   return {};
 }
 
-std::uint64_t process_start(std::uint64_t /*pid*/) {
-  return 0;
-}
-
 void send_again(int /*signal*/, siginfo_t& /*info*/) noexcept {}
-
-int reserve_space(int /*file*/, std::uint64_t /*from*/, std::uint64_t /*bytes*/) noexcept {
-  return EOPNOTSUPP;
-}
-
-std::uint64_t spare_memory() {
-  return std::numeric_limits<std::uint64_t>::max();
-}
-
-std::uint64_t spare_room(const std::string& /*directory*/) {
-  return 0;
-}
 
 int sync_data(int file) noexcept {
   return ::fdatasync(file);
@@ -47,14 +29,6 @@ FileDescriptor open_unnamed(const std::string& directory) {
     ::unlink(path.c_str());
   }
   return file;
-}
-
-LockOutcome lock_byte(int /*file*/, std::uint64_t /*byte*/, bool /*waits*/) noexcept {
-  return LockOutcome::unsupported;
-}
-
-std::optional<int> lock_holder(int /*file*/, std::uint64_t /*byte*/) noexcept {
-  return std::nullopt;
 }
 
 bool is_shared_by_machines(int /*file*/) noexcept {

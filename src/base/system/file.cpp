@@ -1,8 +1,10 @@
 #include "base/system/file.hpp"
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <memory>
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -18,17 +20,27 @@ void FileDescriptor::reset() {
   }
 }
 
+namespace {
+
+FileId id_in(const struct stat& status) {
+  return {static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino)};
+}
+
+}  // namespace
+
 FileId id_of(int fd) noexcept {
   struct stat status {};
-  if (fd < 0 || ::fstat(fd, &status) != 0) {
-    return {};
-  }
-  return {static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino)};
+  return fd >= 0 && ::fstat(fd, &status) == 0 ? id_in(status) : FileId();
+}
+
+FileId id_of(const std::string& path) noexcept {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? id_in(status) : FileId();
 }
 
 bool is_file(int fd, const FileId& id) noexcept {
   const FileId found = id_of(fd);
-  return found.inode != 0 && found.inode == id.inode && found.device == id.device;
+  return found.inode != 0 && found == id;
 }
 
 std::uint64_t largest_file() noexcept {
@@ -111,6 +123,11 @@ std::int64_t read_fully_at(int fd, std::span<std::byte> bytes, std::uint64_t off
     done += static_cast<std::size_t>(count);
   }
   return static_cast<std::int64_t>(done);
+}
+
+std::string resolve_links(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(path.c_str(), nullptr), &std::free);
+  return resolved ? resolved.get() : path;
 }
 
 std::string read_small_file(const std::string& path) {

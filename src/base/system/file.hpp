@@ -1,6 +1,7 @@
 // Owned file descriptors, and reads and writes that complete or report the reason.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -39,10 +40,13 @@ class FileDescriptor {
 struct FileId {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
+
+  friend auto operator<=>(const FileId&, const FileId&) = default;
 };
 
-/// No file if the descriptor is not open.
+/// No file if the descriptor is not open, or nothing is at the path.
 [[nodiscard]] FileId id_of(int fd) noexcept;
+[[nodiscard]] FileId id_of(const std::string& path) noexcept;
 
 /// Whether the descriptor still refers to that file: the program may have closed it and reused the number.
 [[nodiscard]] bool is_file(int fd, const FileId& id) noexcept;
@@ -105,6 +109,19 @@ class KnownFile {
 /// Reads up to bytes.size() bytes at an offset. Returns the count read (short only at the end of the file), or -1 with
 /// errno set.
 [[nodiscard]] std::int64_t read_fully_at(int fd, std::span<std::byte> bytes, std::uint64_t offset) noexcept;
+
+/// Reads all bytes at an offset; false if the file ends before, or cannot be read.
+[[nodiscard]] inline bool read_exactly_at(int fd, std::span<std::byte> bytes, std::uint64_t offset) noexcept {
+  return read_fully_at(fd, bytes, offset) == static_cast<std::int64_t>(bytes.size());
+}
+/// The same for an object's bytes. Objects with atomics must not be shared yet.
+template <typename Object>
+[[nodiscard]] bool read_exactly_at(int fd, Object& object, std::uint64_t offset) noexcept {
+  return read_exactly_at(fd, {reinterpret_cast<std::byte*>(&object), sizeof object}, offset);
+}
+
+/// The absolute path behind all links; the path itself if nothing is there.
+[[nodiscard]] std::string resolve_links(const std::string& path);
 
 /// Content of a small text file (at most 1 MiB), or an empty string if it cannot be read. For /proc and /sys.
 [[nodiscard]] std::string read_small_file(const std::string& path);

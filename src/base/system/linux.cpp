@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
@@ -26,6 +26,24 @@ namespace {
 
 constexpr timespec to_timespec(std::int64_t time_ns) {
   return {static_cast<time_t>(time_ns / 1'000'000'000), static_cast<long>(time_ns % 1'000'000'000)};
+}
+
+struct flock write_lock_of(std::uint64_t byte) {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = static_cast<off_t>(byte);
+  lock.l_len = 1;
+  return lock;
+}
+
+/// The first bytes of a file as a text; without an allocation.
+template <std::size_t size>
+std::array<char, size> text_in(const char* path) {
+  const FileDescriptor file(::open(path, O_RDONLY | O_CLOEXEC));
+  std::array<char, size> text{};
+  static_cast<void>(file && ::read(file.get(), text.data(), text.size() - 1) >= 0);
+  return text;
 }
 
 }  // namespace
@@ -110,11 +128,7 @@ FileDescriptor open_unnamed(const std::string& directory) {
 }
 
 LockOutcome lock_byte(int file, std::uint64_t byte, bool waits) noexcept {
-  struct flock lock {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = static_cast<off_t>(byte);
-  lock.l_len = 1;
+  struct flock lock = write_lock_of(byte);
   while (::fcntl(file, waits ? F_OFD_SETLKW : F_OFD_SETLK, &lock) != 0) {
     if (errno != EINTR) {
       return errno == EAGAIN || errno == EACCES ? LockOutcome::refused : LockOutcome::unsupported;
@@ -124,11 +138,7 @@ LockOutcome lock_byte(int file, std::uint64_t byte, bool waits) noexcept {
 }
 
 std::optional<int> lock_holder(int file, std::uint64_t byte) noexcept {
-  struct flock lock {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = static_cast<off_t>(byte);
-  lock.l_len = 1;
+  struct flock lock = write_lock_of(byte);
   if (::fcntl(file, F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) {
     return std::nullopt;
   }
@@ -169,22 +179,16 @@ int rename_to_new(const char* from, const char* to) noexcept {
 
 std::uint64_t resident_bytes() noexcept {
   // Opened on every call: after a fork, a kept descriptor of /proc/self would still describe the parent.
-  const FileDescriptor file(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
-  char text[128];
-  const ssize_t size = file ? ::read(file.get(), static_cast<char*>(text), sizeof text - 1) : 0;
-  text[std::max<ssize_t>(size, 0)] = '\0';
-  const char* const second_field = std::strchr(text, ' ');
+  const auto text = text_in<128>("/proc/self/statm");
+  const char* const second_field = std::strchr(text.data(), ' ');
   static const long page_bytes = ::sysconf(_SC_PAGESIZE);
   return second_field == nullptr ? 0
                                  : std::strtoull(second_field, nullptr, 10) * static_cast<std::uint64_t>(page_bytes);
 }
 
 std::uint64_t peak_resident_bytes() noexcept {
-  const FileDescriptor file(::open("/proc/self/status", O_RDONLY | O_CLOEXEC));
-  char text[8192];
-  const ssize_t size = file ? ::read(file.get(), static_cast<char*>(text), sizeof text - 1) : 0;
-  text[std::max<ssize_t>(size, 0)] = '\0';
-  if (const char* const line = std::strstr(text, "\nVmHWM:")) {
+  const auto text = text_in<8192>("/proc/self/status");
+  if (const char* const line = std::strstr(text.data(), "\nVmHWM:")) {
     return std::strtoull(line + 7, nullptr, 10) * 1024;
   }
   rusage usage{};

@@ -1,11 +1,8 @@
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
-#include <limits>
 
 #include <fcntl.h>
 #include <mach/mach.h>
@@ -60,24 +57,8 @@ std::string boot_id() {
                                                                                      : std::string();
 }
 
-std::uint64_t process_start(std::uint64_t /*pid*/) {
-  return 0;
-}
-
 void send_again(int signal, siginfo_t& /*info*/) noexcept {
   ::raise(signal);
-}
-
-int reserve_space(int /*file*/, std::uint64_t /*from*/, std::uint64_t /*bytes*/) noexcept {
-  return EOPNOTSUPP;
-}
-
-std::uint64_t spare_memory() {
-  return std::numeric_limits<std::uint64_t>::max();
-}
-
-std::uint64_t spare_room(const std::string& /*directory*/) {
-  return 0;
 }
 
 int sync_data(int file) noexcept {
@@ -92,15 +73,6 @@ FileDescriptor open_unnamed(const std::string& directory) {
     ::unlink(path.c_str());
   }
   return file;
-}
-
-// macOS's locks belong to the process: closing any other descriptor of the file releases them.
-LockOutcome lock_byte(int /*file*/, std::uint64_t /*byte*/, bool /*waits*/) noexcept {
-  return LockOutcome::unsupported;
-}
-
-std::optional<int> lock_holder(int /*file*/, std::uint64_t /*byte*/) noexcept {
-  return std::nullopt;
 }
 
 bool is_shared_by_machines(int file) noexcept {

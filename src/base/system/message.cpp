@@ -1,10 +1,12 @@
 #include "base/system/message.hpp"
 
 #include <cerrno>
+#include <span>
 #include <string>
 
 #include <unistd.h>
 
+#include "base/system/file.hpp"
 #include "base/system/not_cancelled.hpp"
 
 namespace kymo::base {
@@ -16,17 +18,7 @@ void say(std::string_view text) noexcept {
     std::string line;
     line.reserve(text.size() + 8);
     line.append("kymo: ").append(text).append("\n");
-    std::size_t written = 0;
-    while (written < line.size()) {
-      const ssize_t count = ::write(STDERR_FILENO, line.data() + written, line.size() - written);
-      if (count < 0 && errno == EINTR) {
-        continue;
-      }
-      if (count <= 0) {
-        break;
-      }
-      written += static_cast<std::size_t>(count);
-    }
+    static_cast<void>(write_fully(STDERR_FILENO, std::as_bytes(std::span(line))));
   } catch (...) {
     // Not enough memory for one line, so the failure cannot be reported.
   }

@@ -16,29 +16,12 @@ namespace {
 constexpr std::string_view replacement = "\xEF\xBF\xBD";
 
 void append_escape(std::string& out, unsigned char character) {
+  constexpr std::string_view with_letters = "\"\\\b\f\n\r\t";
+  constexpr std::string_view letters = "\"\\bfnrt";
   out += '\\';
-  switch (character) {
-    case '"':
-    case '\\':
-      out += static_cast<char>(character);
-      return;
-    case '\b':
-      out += 'b';
-      return;
-    case '\f':
-      out += 'f';
-      return;
-    case '\n':
-      out += 'n';
-      return;
-    case '\r':
-      out += 'r';
-      return;
-    case '\t':
-      out += 't';
-      return;
-    default:
-      break;
+  if (const std::size_t at = with_letters.find(static_cast<char>(character)); at != with_letters.npos) {
+    out += letters[at];
+    return;
   }
   out += "u00";
   out += hex_digits[character >> 4U];

@@ -1,7 +1,9 @@
 // The name of a metric as people read it, in tables, charts and messages.
 #pragma once
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 
 #include <kymo/declarations.hpp>
 
@@ -17,6 +19,11 @@ namespace kymo::base {
     }
   }
   return text;
+}
+
+[[nodiscard]] inline bool has_label(const MetricDeclaration& metric, std::string_view key) {
+  return std::any_of(metric.labels.begin(), metric.labels.end(),
+                     [key](const auto& label) { return label.first == key; });
 }
 
 /// "gpu_power gpu=0".

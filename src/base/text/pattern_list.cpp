@@ -9,16 +9,9 @@ namespace {
 
 /// Removes the first pattern from a list and returns it without surrounding spaces.
 std::string_view take_pattern(std::string_view& list) noexcept {
-  const std::size_t comma = list.find(',');
-  std::string_view pattern = list.substr(0, comma);
-  list.remove_prefix(comma == std::string_view::npos ? list.size() : comma + 1);
-  while (!pattern.empty() && pattern.front() == ' ') {
-    pattern.remove_prefix(1);
-  }
-  while (!pattern.empty() && pattern.back() == ' ') {
-    pattern.remove_suffix(1);
-  }
-  return pattern;
+  std::string_view pattern = take_item(list);
+  pattern.remove_prefix(std::min(pattern.find_first_not_of(' '), pattern.size()));
+  return pattern.substr(0, pattern.find_last_not_of(' ') + 1);
 }
 
 }  // namespace

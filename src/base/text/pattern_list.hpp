@@ -1,9 +1,17 @@
 // Lists of patterns, as in KYMO_SITES and KYMO_FACTS: separated by commas; a leading `-` excludes.
 #pragma once
 
+#include <algorithm>
 #include <string_view>
 
 namespace kymo::base {
+
+/// Removes the first item of a list separated by commas, and the comma behind it. Returns the item.
+[[nodiscard]] constexpr std::string_view take_item(std::string_view& list) noexcept {
+  const std::string_view item = list.substr(0, list.find(','));
+  list.remove_prefix(std::min(item.size() + 1, list.size()));
+  return item;
+}
 
 /// Whether a list is valid: it has patterns, and none is empty.
 [[nodiscard]] bool is_sound_list(std::string_view patterns) noexcept;

@@ -1,7 +1,6 @@
 // Text from captures and files, made harmless for terminals.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 

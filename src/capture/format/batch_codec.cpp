@@ -101,6 +101,22 @@ void visit(Columns& columns, const SpanEvent*) {
   columns.number(8, &SpanEvent::async_id, wandering);
 }
 
+/// Calls act(table, rows) for each table of plain rows, in the order of a payload.
+template <typename Act, typename Batch>
+void for_each_event_table(const Act& act, Batch& batch) {
+  act(TableId::spans, batch.spans);
+  act(TableId::async_begins, batch.async_begins);
+  act(TableId::frame_marks, batch.frame_marks);
+  act(TableId::wakes, batch.wakes);
+  act(TableId::stack_samples, batch.stack_samples);
+  act(TableId::messages, batch.messages);
+  act(TableId::flows, batch.flows);
+  act(TableId::sync_points, batch.sync_points);
+  act(TableId::track_ends, batch.track_ends);
+  act(TableId::clock_anchors, batch.clock_anchors);
+  act(TableId::clock_uncertainties, batch.clock_uncertainties);
+}
+
 template <typename Row>
 void write_rows(TableId id, const std::vector<Row>& rows, Origin origin, TableWriter& table) {
   if (!rows.empty()) {
@@ -232,6 +248,17 @@ void decode_states(const TableView& table, Origin origin, StateRun& run) {
   rows.resize(kept);
 }
 
+// The runs of samples and of states.
+void encode_runs(const EventBatch& batch, Origin origin, TableWriter& table) {
+  const SampleRun* previous = nullptr;
+  for (const SampleRun& run : batch.samples) {
+    encode_samples(run, std::exchange(previous, &run), origin, table);
+  }
+  for (const StateRun& run : batch.states) {
+    encode_states(run, origin, table);
+  }
+}
+
 // Clears everything except the lists of runs, whose memory is reused run by run.
 void clear_plain(EventBatch& batch) {
   batch.declarations.clear();
@@ -241,45 +268,18 @@ void clear_plain(EventBatch& batch) {
 
 // Decodes a table other than a run; ignores unknown tables.
 void decode_other(const TableView& table, Origin origin, EventBatch& batch) {
-  switch (static_cast<TableId>(table.id())) {
-    case TableId::spans:
-      read_rows(table, origin, batch.spans);
-      break;
-    case TableId::span_arguments:
-      batch.span_arguments.resize(static_cast<std::size_t>(table.rows()));
-      decode_arguments(table, 1, [&](std::size_t i, const ArgumentValue& value) { batch.span_arguments[i] = value; });
-      break;
-    case TableId::async_begins:
-      read_rows(table, origin, batch.async_begins);
-      break;
-    case TableId::frame_marks:
-      read_rows(table, origin, batch.frame_marks);
-      break;
-    case TableId::wakes:
-      read_rows(table, origin, batch.wakes);
-      break;
-    case TableId::messages:
-      read_rows(table, origin, batch.messages);
-      break;
-    case TableId::flows:
-      read_rows(table, origin, batch.flows);
-      break;
-    case TableId::sync_points:
-      read_rows(table, origin, batch.sync_points);
-      break;
-    case TableId::track_ends:
-      read_rows(table, origin, batch.track_ends);
-      break;
-    case TableId::clock_anchors:
-      read_rows(table, origin, batch.clock_anchors);
-      break;
-    case TableId::clock_uncertainties:
-      read_rows(table, origin, batch.clock_uncertainties);
-      break;
-    default:
-      decode_declarations(table, batch.declarations);
-      break;
+  if (table.is(TableId::span_arguments)) {
+    batch.span_arguments.resize(static_cast<std::size_t>(table.rows()));
+    decode_arguments(table, 1, [&](std::size_t i, const ArgumentValue& value) { batch.span_arguments[i] = value; });
+    return;
   }
+  const auto read = [&](TableId id, auto& rows) {
+    if (table.is(id)) {
+      read_rows(table, origin, rows);
+    }
+  };
+  for_each_event_table(read, batch);
+  decode_declarations(table, batch.declarations);
 }
 
 void check_references(const EventBatch& batch) {
@@ -310,39 +310,34 @@ void BatchEncoder::encode(const EventBatch& batch, ByteBuffer& payload) {
     scopes_.encode(run, batch.start_ns, table);
     opens_.push_back(scopes_.opens());
   }
-  write_rows(TableId::spans, batch.spans, origin, table);
-  if (!batch.span_arguments.empty()) {
-    table.begin(TableId::span_arguments);
-    arguments_.clear();
-    for (const ArgumentValue& argument : batch.span_arguments) {
-      arguments_.add(argument);
+  const auto write = [&](TableId id, const auto& rows) {
+    write_rows(id, rows, origin, table);
+    if (id == TableId::spans) {
+      encode_span_arguments(batch.span_arguments, table);
+    } else if (id == TableId::frame_marks) {
+      encode_runs(batch, origin, table);
     }
-    arguments_.put(table, 1);
-    table.end();
-  }
-  write_rows(TableId::async_begins, batch.async_begins, origin, table);
-  write_rows(TableId::frame_marks, batch.frame_marks, origin, table);
-  const SampleRun* previous = nullptr;
-  for (const SampleRun& run : batch.samples) {
-    encode_samples(run, std::exchange(previous, &run), origin, table);
-  }
-  for (const StateRun& run : batch.states) {
-    encode_states(run, origin, table);
-  }
-  write_rows(TableId::wakes, batch.wakes, origin, table);
-  write_rows(TableId::stack_samples, batch.stack_samples, origin, table);
-  write_rows(TableId::messages, batch.messages, origin, table);
-  write_rows(TableId::flows, batch.flows, origin, table);
-  write_rows(TableId::sync_points, batch.sync_points, origin, table);
-  write_rows(TableId::track_ends, batch.track_ends, origin, table);
-  write_rows(TableId::clock_anchors, batch.clock_anchors, origin, table);
-  write_rows(TableId::clock_uncertainties, batch.clock_uncertainties, origin, table);
+  };
+  for_each_event_table(write, batch);
   if (!batch.text.empty()) {
     table.begin(TableId::text);
     table.bytes(1, batch.text);
     table.end();
   }
   cuts_ = table.cuts();
+}
+
+void BatchEncoder::encode_span_arguments(const std::vector<ArgumentValue>& arguments, TableWriter& table) {
+  if (arguments.empty()) {
+    return;
+  }
+  table.begin(TableId::span_arguments);
+  arguments_.clear();
+  for (const ArgumentValue& argument : arguments) {
+    arguments_.add(argument);
+  }
+  arguments_.put(table, 1);
+  table.end();
 }
 
 void decode_batch(std::span<const std::byte> payload, std::int64_t start_ns, std::int64_t end_ns, BatchParts parts,
@@ -358,19 +353,22 @@ void decode_batch(std::span<const std::byte> payload, std::int64_t start_ns, std
   batch.start_ns = start_ns;
   batch.end_ns = end_ns;
   clear_plain(batch);
-  std::size_t run_count = 0;
-  std::size_t sample_run_count = 0;
-  std::size_t state_run_count = 0;
+  std::size_t scope_runs = 0;
+  std::size_t sample_runs = 0;
+  std::size_t state_runs = 0;
+  const auto next = [](auto& runs, std::size_t& count) -> auto& {
+    if (count == runs.size()) {
+      runs.emplace_back();
+    }
+    return runs[count++];
+  };
   std::uint64_t values = 0;
   TableReader reader(payload);
   TableView table;
   while (reader.next(table)) {
     if (table.is(TableId::scopes)) {
       if (wants_runs) {
-        if (run_count == batch.runs.size()) {
-          batch.runs.emplace_back();
-        }
-        decode_scopes(table, start_ns, wants_events, batch.runs[run_count++]);
+        decode_scopes(table, start_ns, wants_events, next(batch.runs, scope_runs));
       }
       continue;
     }
@@ -380,34 +378,24 @@ void decode_batch(std::span<const std::byte> payload, std::int64_t start_ns, std
     }
     if (table.is(TableId::samples)) {
       if (wants_samples) {
-        if (sample_run_count == batch.samples.size()) {
-          batch.samples.emplace_back();
-        }
-        const SampleRun* const previous = sample_run_count != 0 ? &batch.samples[sample_run_count - 1] : nullptr;
-        decode_samples(table, previous, origin, batch.samples[sample_run_count++]);
+        SampleRun& run = next(batch.samples, sample_runs);
+        decode_samples(table, sample_runs > 1 ? &run - 1 : nullptr, origin, run);
       }
     } else if (table.is(TableId::thread_states)) {
       if (wants_states) {
-        if (state_run_count == batch.states.size()) {
-          batch.states.emplace_back();
-        }
-        decode_states(table, origin, batch.states[state_run_count++]);
-      }
-    } else if (table.is(TableId::stack_samples)) {
-      if (wants_others || parts == BatchParts::stacks) {
-        read_rows(table, origin, batch.stack_samples);
+        decode_states(table, origin, next(batch.states, state_runs));
       }
     } else if (table.is(TableId::text)) {
       if (wants_events || wants_others) {
         batch.text.append(table.bytes(1));
       }
-    } else if (wants_others) {
+    } else if (wants_others || (parts == BatchParts::stacks && table.is(TableId::stack_samples))) {
       decode_other(table, origin, batch);
     }
   }
-  batch.runs.resize(run_count);
-  batch.samples.resize(sample_run_count);
-  batch.states.resize(state_run_count);
+  batch.runs.resize(scope_runs);
+  batch.samples.resize(sample_runs);
+  batch.states.resize(state_runs);
   check_references(batch);
 }
 

@@ -50,6 +50,8 @@ class BatchEncoder {
   [[nodiscard]] const std::vector<std::uint64_t>& opens() const { return opens_; }
 
  private:
+  void encode_span_arguments(const std::vector<ArgumentValue>& arguments, TableWriter& table);
+
   Packing packing_;
   ScopesEncoder scopes_;
   ArgumentsEncoder arguments_;

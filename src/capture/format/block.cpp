@@ -1,6 +1,5 @@
 #include "capture/format/block.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 #include "capture/format/crc32c.hpp"

@@ -47,6 +47,17 @@ void encode_header(const BlockHeader& header, std::span<std::byte, block_header_
 /// Reads a header; nothing if the sync word, the checksum or a size is wrong. Needs block_header_size bytes.
 [[nodiscard]] std::optional<BlockHeader> parse_header(std::span<const std::byte> bytes);
 
+/// What an index says of the block with a header at an offset of the file.
+[[nodiscard]] inline BlockInfo info_of(const BlockHeader& header, std::uint64_t offset) {
+  return {offset,        header.kind,         header.level,       header.number,  header.start_ns,
+          header.end_ns, header.scope_events, header.stored_size, header.raw_size};
+}
+
+/// The offset behind a block.
+[[nodiscard]] inline std::uint64_t end_of(const BlockInfo& block) {
+  return block.offset + block_header_size + block.stored_bytes;
+}
+
 [[nodiscard]] std::array<std::byte, preamble_size> encode_preamble();
 /// The version in a preamble; nothing if it is not a capture's.
 [[nodiscard]] std::optional<std::uint32_t> parse_preamble(std::span<const std::byte> bytes);

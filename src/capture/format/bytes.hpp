@@ -7,7 +7,6 @@
 #include <limits>
 #include <span>
 #include <stdexcept>
-#include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -55,17 +54,6 @@ template <typename To>
 }
 [[nodiscard]] inline std::uint64_t unzigzag(std::uint64_t value) {
   return (value >> 1U) ^ (std::uint64_t{0} - (value & 1U));
-}
-
-[[nodiscard]] inline std::uint64_t bits_of(double value) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-[[nodiscard]] inline double double_of(std::uint64_t bits) {
-  double value = 0;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
 }
 
 /// A byte buffer for appending. Keeps its memory when cleared; does not initialize bytes that are about to be written.

@@ -3,8 +3,31 @@
 #include <array>
 
 #include "capture/format/block.hpp"
+#include "capture/format/row_columns.hpp"
 
 namespace kymo::capture {
+namespace {
+
+// The columns of each table that are fields: Columns is RowsOut or RowsIn.
+
+template <typename Columns>
+void visit(Columns& columns, const TrackTotals*) {
+  columns.number(1, &TrackTotals::track, ascending);
+  columns.number(2, &TrackTotals::recorded_scopes);
+  columns.number(3, &TrackTotals::dropped_scopes);
+  columns.number(4, &TrackTotals::dropped_others);
+  columns.number(5, &TrackTotals::end_sequence);
+}
+
+template <typename Columns>
+void visit(Columns& columns, const BlockInfo*) {
+  columns.number(2, &BlockInfo::level);
+  columns.number(3, &BlockInfo::stored_bytes);
+  columns.number(4, &BlockInfo::raw_bytes);
+  columns.time(5, &BlockInfo::start_ns);
+}
+
+}  // namespace
 
 void encode_capture_header(const CaptureHeader& header, TableWriter& table) {
   table.begin(TableId::capture);
@@ -34,11 +57,8 @@ bool decode_capture_header(const TableView& table, CaptureHeader& header) {
 
 void encode_capture_end(const CaptureEnd& end, TableWriter& table) {
   table.begin(TableId::track_totals);
-  table.field(1, ascending, {end.tracks, &TrackTotals::track});
-  table.field(2, plain, {end.tracks, &TrackTotals::recorded_scopes});
-  table.field(3, plain, {end.tracks, &TrackTotals::dropped_scopes});
-  table.field(4, plain, {end.tracks, &TrackTotals::dropped_others});
-  table.field(5, plain, {end.tracks, &TrackTotals::end_sequence});
+  RowsOut<TrackTotals> columns(table, end.tracks);
+  visit(columns, end.tracks.data());
   table.end();
   if (!end.facts.empty()) {
     table.begin(TableId::closing_facts);
@@ -51,13 +71,9 @@ void encode_capture_end(const CaptureEnd& end, TableWriter& table) {
 
 bool decode_capture_end(const TableView& table, CaptureEnd& end) {
   if (table.is(TableId::track_totals)) {
-    const std::uint64_t rows = table.rows();
-    end.tracks.resize(static_cast<std::size_t>(rows));
-    table.field(1, rows, [&](std::size_t i, std::uint64_t value) { end.tracks[i].track = narrow<TrackId>(value); });
-    table.field(2, rows, [&](std::size_t i, std::uint64_t value) { end.tracks[i].recorded_scopes = value; });
-    table.field(3, rows, [&](std::size_t i, std::uint64_t value) { end.tracks[i].dropped_scopes = value; });
-    table.field(4, rows, [&](std::size_t i, std::uint64_t value) { end.tracks[i].dropped_others = value; });
-    table.field(5, rows, [&](std::size_t i, std::uint64_t value) { end.tracks[i].end_sequence = value; });
+    end.tracks.clear();
+    RowsIn<TrackTotals> columns(table, end.tracks);
+    visit(columns, end.tracks.data());
     return true;
   }
   if (table.is(TableId::closing_facts)) {
@@ -74,10 +90,8 @@ void encode_index(const IndexPage& page, TableWriter& table) {
   const auto& blocks = page.blocks;
   table.begin(TableId::blocks);
   table.field(1, plain, {blocks, &BlockInfo::kind});
-  table.field(2, plain, {blocks, &BlockInfo::level});
-  table.field(3, plain, {blocks, &BlockInfo::stored_bytes});
-  table.field(4, plain, {blocks, &BlockInfo::raw_bytes});
-  table.field(5, wandering, {blocks, &BlockInfo::start_ns});
+  RowsOut<BlockInfo> columns(table, blocks);
+  visit(columns, blocks.data());
   table.field(6, signed_values, blocks, [](const BlockInfo& block) {
     return static_cast<std::uint64_t>(block.end_ns) - static_cast<std::uint64_t>(block.start_ns);
   });
@@ -96,12 +110,7 @@ bool decode_index(const TableView& table, IndexPage& page) {
   if (!table.is(TableId::blocks)) {
     return false;
   }
-  std::array<std::uint64_t, 5> facts{};
-  table.field(8, table.count(8), [&](std::size_t i, std::uint64_t value) {
-    if (i < facts.size()) {
-      facts[i] = value;
-    }
-  });
+  const auto facts = table.first_values<5>(8);
   page.previous_index = facts[2];
   page.all_declarations = facts[3];
   page.living_declarations = facts[4];
@@ -110,16 +119,12 @@ bool decode_index(const TableView& table, IndexPage& page) {
   if (rows > max_index_blocks) {
     throw DecodeError("an index block lists more blocks than any writer puts into one");
   }
-  blocks.resize(static_cast<std::size_t>(rows));
+  blocks.clear();
+  RowsIn<BlockInfo> columns(table, blocks);
+  visit(columns, blocks.data());
   table.field(1, rows, [&](std::size_t i, std::uint64_t value) {
     blocks[i].kind = static_cast<BlockKind>(narrow<std::uint8_t>(value));
   });
-  table.field(2, rows, [&](std::size_t i, std::uint64_t value) { blocks[i].level = narrow<std::uint16_t>(value); });
-  table.field(3, rows,
-              [&](std::size_t i, std::uint64_t value) { blocks[i].stored_bytes = narrow<std::uint32_t>(value); });
-  table.field(4, rows, [&](std::size_t i, std::uint64_t value) { blocks[i].raw_bytes = narrow<std::uint32_t>(value); });
-  table.field(5, rows,
-              [&](std::size_t i, std::uint64_t value) { blocks[i].start_ns = static_cast<std::int64_t>(value); });
   table.field(6, rows, [&](std::size_t i, std::uint64_t value) {
     blocks[i].end_ns = static_cast<std::int64_t>(static_cast<std::uint64_t>(blocks[i].start_ns) + value);
   });

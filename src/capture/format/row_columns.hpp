@@ -2,9 +2,9 @@
 // directions: it is called with a RowsOut to write them and with a RowsIn to read them.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,8 +41,8 @@ class RowsOut {
     table_.field(column, wandering, {rows_, field}, origin_.start());
   }
   template <typename Field>
-  void number(std::uint8_t column, Field Row::*field, Transform transform = plain) {
-    table_.field(column, transform, {rows_, field});
+  void number(std::uint8_t column, Field Row::*field, Encoding encoding = plain) {
+    table_.field(column, encoding, {rows_, field});
   }
   template <typename Kind>
   void kind(std::uint8_t column, Kind Row::*field, Kind) {
@@ -75,10 +75,10 @@ class RowsIn {
     read(column, [&](Row& row, std::uint64_t value) { row.*field = origin_.absolute(value); });
   }
   template <typename Integer>
-  void number(std::uint8_t column, Integer Row::*field, Transform = plain) {
+  void number(std::uint8_t column, Integer Row::*field, Encoding = plain) {
     read(column, [&](Row& row, std::uint64_t value) { row.*field = narrow<Integer>(value); });
   }
-  void number(std::uint8_t column, std::int64_t Row::*field, Transform = plain) {
+  void number(std::uint8_t column, std::int64_t Row::*field, Encoding = plain) {
     read(column, [&](Row& row, std::uint64_t value) { row.*field = static_cast<std::int64_t>(value); });
   }
   template <typename Kind>
@@ -98,7 +98,7 @@ class RowsIn {
     });
   }
   void real(std::uint8_t column, double Row::*field) {
-    read(column, [&](Row& row, std::uint64_t bits) { std::memcpy(&(row.*field), &bits, sizeof bits); });
+    read(column, [&](Row& row, std::uint64_t bits) { row.*field = std::bit_cast<double>(bits); });
   }
   void text(std::uint8_t column, std::string Row::*field) {
     table_.text_field(column, count_, [&](std::size_t i, std::string_view value) { rows_[first_ + i].*field = value; });

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "capture/format/row_columns.hpp"
+
 namespace kymo::capture {
 namespace {
 
@@ -22,12 +24,6 @@ constexpr std::uint8_t odd_flags = 10;
 constexpr std::uint8_t positions = 11;
 constexpr std::uint8_t arguments = 12;
 }  // namespace columns
-
-constexpr std::size_t fact_count = 5;
-
-std::uint64_t relative(std::int64_t time_ns, std::int64_t start_ns) {
-  return static_cast<std::uint64_t>(time_ns) - static_cast<std::uint64_t>(start_ns);
-}
 
 // Supplies a column's values to the events, 64 ahead.
 class Supply {
@@ -206,7 +202,7 @@ void ScopesEncoder::encode(const ScopeRun& run, std::int64_t block_start_ns, Tab
     table.counted_numbers(columns::open_sites, plain, values);
   }
   table.field(columns::open_starts, wandering, run.open_at_start,
-              [&](const OpenScope& scope) { return relative(scope.start_ns, block_start_ns); });
+              [&](const OpenScope& scope) { return Origin(block_start_ns).relative(scope.start_ns); });
   if (!run.events.empty()) {
     table.column(columns::opens, {Storage::bits}, run.events.size(), bits_.bytes());
   }
@@ -353,12 +349,7 @@ void decode_events(const TableView& table, std::uint64_t count, std::int64_t blo
 }  // namespace
 
 void decode_scopes(const TableView& table, std::int64_t block_start_ns, bool with_events, ScopeRun& run) {
-  std::array<std::uint64_t, fact_count> facts{};
-  table.field(columns::facts, table.rows(), [&](std::size_t i, std::uint64_t value) {
-    if (i < facts.size()) {
-      facts[i] = value;
-    }
-  });
+  const auto facts = table.first_values<5>(columns::facts);
   run.track = narrow<TrackId>(table.key());
   run.first_sequence = facts[1];
   run.end_sequence = facts[1] + facts[2];
@@ -370,7 +361,7 @@ void decode_scopes(const TableView& table, std::int64_t block_start_ns, bool wit
   table.field(columns::open_sites, open_count,
               [&](std::size_t i, std::uint64_t value) { run.open_at_start[i].site = narrow<SiteId>(value); });
   table.field(columns::open_starts, open_count, [&](std::size_t i, std::uint64_t value) {
-    run.open_at_start[i].start_ns = static_cast<std::int64_t>(static_cast<std::uint64_t>(block_start_ns) + value);
+    run.open_at_start[i].start_ns = Origin(block_start_ns).absolute(value);
   });
   if (!with_events) {
     run.events.clear();

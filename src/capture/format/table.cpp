@@ -1,6 +1,7 @@
 #include "capture/format/table.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -17,24 +18,15 @@ bool is_integral(double value) {
   return value >= -limit && value <= limit && value == std::trunc(value) && !(value == 0 && std::signbit(value));
 }
 
-std::uint64_t cost_of(Storage storage, std::uint64_t count) {
-  const std::uint64_t bounded = std::min(count, max_payload_cost + 1);
-  switch (storage) {
-    case Storage::bytes:
-      return 0;
-    case Storage::texts:
-      return bounded * text_cost;
-    case Storage::packed:
-    case Storage::planes:
-    case Storage::words:
-    case Storage::bits:
-      return bounded;
-  }
-  return 0;
+bool is_known(Storage storage) {
+  return storage <= Storage::bits;
 }
 
-bool is_known_storage(std::uint8_t encoding) {
-  return (encoding & 0x0FU) <= static_cast<unsigned>(Storage::bits);
+std::uint64_t cost_of(Storage storage, std::uint64_t count) {
+  if (storage == Storage::bytes || !is_known(storage)) {
+    return 0;
+  }
+  return std::min(count, max_payload_cost + 1) * (storage == Storage::texts ? text_cost : 1);
 }
 
 bool all_zero(const std::vector<std::uint64_t>& values) {
@@ -76,23 +68,19 @@ void TableWriter::column(std::uint8_t column, Encoding encoding, std::uint64_t c
   out_.append(content);
 }
 
-void TableWriter::lane(std::uint8_t column, const NumberLane& lane, Transform transform) {
+void TableWriter::lane(std::uint8_t column, const NumberLane& lane) {
   if (lane.count() > 0) {
-    this->column(column, {lane.storage(), transform.differences, transform.zigzag}, lane.count(), lane.bytes());
+    this->column(column, {lane.storage()}, lane.count(), lane.bytes());
   }
 }
 
-void TableWriter::numbers(std::uint8_t column, Transform transform, std::vector<std::uint64_t>& values) {
+void TableWriter::numbers(std::uint8_t column, Encoding encoding, std::vector<std::uint64_t>& values) {
   if (column == 1 || !all_zero(values)) {
-    counted_numbers(column, transform, values);
+    counted_numbers(column, encoding, values);
   }
 }
 
-void TableWriter::counted_numbers(std::uint8_t column, Transform transform, std::vector<std::uint64_t>& values) {
-  put_numbers({Storage::packed, transform.differences, transform.zigzag}, column, values);
-}
-
-void TableWriter::put_numbers(Encoding encoding, std::uint8_t column, std::vector<std::uint64_t>& values) {
+void TableWriter::counted_numbers(std::uint8_t column, Encoding encoding, std::vector<std::uint64_t>& values) {
   if (encoding.differences) {
     std::uint64_t previous = 0;
     for (std::uint64_t& value : values) {
@@ -126,28 +114,28 @@ void TableWriter::floats(std::uint8_t column, std::span<const double> values, bo
       values_.push_back(static_cast<std::uint64_t>(static_cast<std::int64_t>(value)));
     }
     if (column == 1 || is_counted || !all_zero(values_)) {
-      put_numbers({Storage::packed, true, true, true}, column, values_);
+      counted_numbers(column, {Storage::packed, true, true, true}, values_);
     }
     return;
   }
   for (const double value : values) {
-    values_.push_back(bits_of(value));
+    values_.push_back(std::bit_cast<std::uint64_t>(value));
   }
   if (packing_ == Packing::planes && values.size() >= least_values_in_planes) {
-    put_numbers({Storage::planes}, column, values_);
+    counted_numbers(column, {Storage::planes}, values_);
   } else {
     this->column(column, {Storage::words}, values_.size(), std::as_bytes(std::span(values_)));
   }
 }
 
-void TableWriter::field(std::uint8_t column, Transform transform, const FieldOfRows& field, std::uint64_t origin) {
+void TableWriter::field(std::uint8_t column, Encoding encoding, const FieldOfRows& field, std::uint64_t origin) {
   values_.clear();
   for (std::size_t row = 0; row < field.count; ++row) {
     std::uint64_t value = 0;
     std::memcpy(&value, field.first + row * field.row_size, field.size);
     values_.push_back(value - origin);
   }
-  numbers(column, transform, values_);
+  numbers(column, encoding, values_);
 }
 
 void TableWriter::text_field(std::uint8_t column, const TextOfRows& field) {
@@ -193,7 +181,7 @@ const ColumnView* TableView::find(std::uint8_t column) const {
 
 std::uint64_t TableView::count(std::uint8_t column) const {
   const ColumnView* const found = find(column);
-  if (found != nullptr && !is_known_storage(found->encoding)) {
+  if (found != nullptr && !is_known(Encoding::of(found->encoding).storage)) {
     throw DecodeError("a column is stored in a way that this version of kymo does not know");
   }
   return found == nullptr ? 0 : found->count;
@@ -225,7 +213,7 @@ void TableView::floats(std::uint8_t column, std::span<double> out) const {
   for (std::size_t row = 0; row < out.size();) {
     const std::size_t count = cursor.next(group.data());
     for (std::size_t i = 0; i < count; ++i, ++row) {
-      out[row] = integers ? static_cast<double>(static_cast<std::int64_t>(group[i])) : double_of(group[i]);
+      out[row] = integers ? static_cast<double>(static_cast<std::int64_t>(group[i])) : std::bit_cast<double>(group[i]);
     }
   }
 }

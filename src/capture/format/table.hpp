@@ -62,15 +62,11 @@ constexpr std::uint64_t max_payload_cost = std::uint64_t{1} << 22U;
 constexpr std::uint64_t text_cost = 16;
 constexpr std::uint64_t table_cost = 64;
 
-/// How a column of integers is transformed into small numbers.
-struct Transform {
-  bool differences = false;
-  bool zigzag = false;
-};
-constexpr Transform plain{false, false};
-constexpr Transform signed_values{false, true};
-constexpr Transform ascending{true, false};
-constexpr Transform wandering{true, true};  ///< neighbours are close, in either direction
+/// How columns of integers become small numbers.
+constexpr Encoding plain{};
+constexpr Encoding signed_values{Storage::packed, false, true};
+constexpr Encoding ascending{Storage::packed, true, false};
+constexpr Encoding wandering{Storage::packed, true, true};  ///< neighbours are close, in either direction
 
 /// One field of every row of a list: an integer, an enumerator or a double. Type-erased, so that the code behind it is
 /// compiled once instead of per field.
@@ -110,32 +106,31 @@ class TableWriter {
   void end() { out_.append_u8(0); }
 
   /// Consumes the values. Omitted if all are zero, except as column 1.
-  void numbers(std::uint8_t column, Transform transform, std::vector<std::uint64_t>& values);
+  void numbers(std::uint8_t column, Encoding encoding, std::vector<std::uint64_t>& values);
   /// The same, but never omitted, because its count carries information.
-  void counted_numbers(std::uint8_t column, Transform transform, std::vector<std::uint64_t>& values);
+  void counted_numbers(std::uint8_t column, Encoding encoding, std::vector<std::uint64_t>& values);
   /// Omitted if all are 0, unless their count carries information.
   void floats(std::uint8_t column, std::span<const double> values, bool is_counted = false);
   void bytes(std::uint8_t column, std::string_view content);
   void column(std::uint8_t column, Encoding encoding, std::uint64_t count, std::span<const std::byte> content);
   /// Appends a finished lane; omitted if empty.
-  void lane(std::uint8_t column, const NumberLane& lane, Transform transform = plain);
+  void lane(std::uint8_t column, const NumberLane& lane);
 
   /// Appends one field of all rows as a column of numbers relative to `origin`.
-  void field(std::uint8_t column, Transform transform, const FieldOfRows& field, std::uint64_t origin = 0);
+  void field(std::uint8_t column, Encoding encoding, const FieldOfRows& field, std::uint64_t origin = 0);
   void text_field(std::uint8_t column, const TextOfRows& field);
   /// The same for a computed value: value(row) returns its 64-bit pattern.
   template <typename Rows, typename Value>
-  void field(std::uint8_t column, Transform transform, const Rows& rows, Value value) {
+  void field(std::uint8_t column, Encoding encoding, const Rows& rows, Value value) {
     values_.clear();
     for (const auto& row : rows) {
       values_.push_back(static_cast<std::uint64_t>(value(row)));
     }
-    numbers(column, transform, values_);
+    numbers(column, encoding, values_);
   }
   /// Texts that are not a field.
   void texts(std::uint8_t column, std::span<const std::string_view> texts);
 
-  [[nodiscard]] Packing packing() const { return packing_; }
   /// Offsets in the payload at which the bytes' statistics change: the boundaries of columns and their planes.
   [[nodiscard]] const std::vector<std::size_t>& cuts() const { return cuts_; }
   /// Scratch for callers; numbers() and field() overwrite it.
@@ -143,7 +138,6 @@ class TableWriter {
 
  private:
   void spend(std::uint64_t cost);
-  void put_numbers(Encoding encoding, std::uint8_t column, std::vector<std::uint64_t>& values);
   void add_text(std::string_view text);
   void put_texts(std::uint8_t column, std::size_t count);
 
@@ -204,6 +198,17 @@ class TableView {
     }
   }
   [[nodiscard]] std::string_view bytes(std::uint8_t column) const;
+  /// The first values of a column that later versions may lengthen; zeros for those that it lacks.
+  template <std::size_t number>
+  [[nodiscard]] std::array<std::uint64_t, number> first_values(std::uint8_t column) const {
+    std::array<std::uint64_t, number> values{};
+    field(column, count(column), [&values](std::size_t i, std::uint64_t value) {
+      if (i < number) {
+        values[i] = value;
+      }
+    });
+    return values;
+  }
 
  private:
   friend class TableReader;

@@ -6,6 +6,8 @@
 
 #include "base/append.hpp"
 #include "base/event_lists.hpp"
+#include "base/time_math.hpp"
+#include "capture/summary/scope_walk.hpp"
 
 namespace kymo::capture {
 
@@ -24,12 +26,6 @@ std::size_t weight_of(const EventBatch& batch) {
     weight += 16 + run.states.size();
   }
   return weight;
-}
-
-/// Times of damaged captures may be arbitrarily far apart.
-bool within(std::int64_t start_ns, std::int64_t end_ns, std::int64_t most_ns) {
-  return end_ns <= start_ns || static_cast<std::uint64_t>(end_ns) - static_cast<std::uint64_t>(start_ns) <=
-                                   static_cast<std::uint64_t>(most_ns);
 }
 
 bool same(const std::vector<OpenScope>& a, const std::vector<OpenScope>& b) {
@@ -51,7 +47,8 @@ bool BatchJoiner::fits(const EventBatch& batch) const {
     return true;
   }
   if (weight_ + weight_of(batch) > most_events ||
-      !within(std::min(joined_.start_ns, batch.start_ns), std::max(joined_.end_ns, batch.end_ns), most_ns)) {
+      base::length_between(std::min(joined_.start_ns, batch.start_ns), std::max(joined_.end_ns, batch.end_ns)) >
+          most_ns) {
     return false;
   }
   // If a block in between is missing, only a new batch can state the scopes open at its start.
@@ -65,16 +62,13 @@ bool BatchJoiner::fits(const EventBatch& batch) const {
 }
 
 void BatchJoiner::begin() {
-  if (is_taken_) {
+  if (is_empty_) {
     joined_ = EventBatch();
     run_of_.clear();
     samples_of_.clear();
     states_of_.clear();
     weight_ = 0;
-    is_taken_ = false;
-    for (auto track = tracks_.begin(); track != tracks_.end();) {
-      track = track->second.open.empty() ? tracks_.erase(track) : std::next(track);
-    }
+    std::erase_if(tracks_, [](const auto& track) { return track.second.open.empty(); });
   }
 }
 
@@ -139,9 +133,7 @@ void BatchJoiner::add_run(ScopeRun& run, std::uint64_t text_offset) {
   for (ScopeArgument& argument : run.arguments) {
     argument.value.bits += argument.value.type == ArgumentType::string ? text_offset : 0;
   }
-  TrackState& track = tracks_[run.track];
-  track.open = run.open_at_start;
-  follow(run, track);
+  tracks_[run.track] = {run.end_sequence, run.dropped_scopes, run.dropped_others, open_at_end(run)};
   const auto [place, is_new] = run_of_.try_emplace(run.track, joined_.runs.size());
   if (is_new) {
     joined_.runs.push_back(std::move(run));
@@ -157,21 +149,6 @@ void BatchJoiner::add_run(ScopeRun& run, std::uint64_t text_offset) {
   joined.dropped_others = run.dropped_others;
   append(joined.events, run.events);
   append(joined.arguments, run.arguments);
-}
-
-/// Tracks the scopes open at the run's end, by the rules of scope_matcher.hpp.
-void BatchJoiner::follow(const ScopeRun& run, TrackState& track) {
-  for (const ScopeEvent& event : run.events) {
-    if (event.depth < track.open.size()) {
-      track.open.resize(event.depth);
-    }
-    if (event.is_open()) {
-      track.open.push_back({event.time_ns, event.site});
-    }
-  }
-  track.end_sequence = run.end_sequence;
-  track.dropped_scopes = run.dropped_scopes;
-  track.dropped_others = run.dropped_others;
 }
 
 const EventBatch& BatchJoiner::take() {
@@ -192,7 +169,6 @@ const EventBatch& BatchJoiner::take() {
     run.open_at_start = track.open;
   }
   is_empty_ = true;
-  is_taken_ = true;
   return joined_;
 }
 

@@ -38,11 +38,9 @@ class BatchJoiner {
   void add_samples(SampleRun& run);
   void add_states(StateRun& run);
   void add_run(ScopeRun& run, std::uint64_t text_offset);
-  static void follow(const ScopeRun& run, TrackState& track);
 
   EventBatch joined_;
-  bool is_empty_ = true;
-  bool is_taken_ = false;
+  bool is_empty_ = true;                                  // nothing was added since the last take()
   std::size_t weight_ = 0;                                // entries of all kinds
   std::unordered_map<TrackId, std::size_t> run_of_;       // index in joined_.runs
   std::unordered_map<MetricId, std::size_t> samples_of_;  // index of the latest run in joined_.samples

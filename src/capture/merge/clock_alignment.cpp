@@ -1,15 +1,11 @@
 #include "capture/merge/clock_alignment.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
-#include <limits>
 #include <map>
-#include <optional>
 #include <set>
-#include <system_error>
-#include <utility>
 
+#include "base/text/number_text.hpp"
+#include "base/time_math.hpp"
 #include "capture/merge/id_translation.hpp"
 
 namespace kymo::capture {
@@ -20,17 +16,8 @@ std::int64_t subtract(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
 }
 
-/// |a - b|, at most the greatest int64.
 std::int64_t distance(std::int64_t a, std::int64_t b) {
-  const std::uint64_t apart = a > b ? static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b)
-                                    : static_cast<std::uint64_t>(b) - static_cast<std::uint64_t>(a);
-  constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  return static_cast<std::int64_t>(std::min(apart, most));
-}
-
-std::int64_t add_bounds(std::int64_t a, std::int64_t b) {
-  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  return a > most - b ? most : a + b;
+  return base::length_between(std::min(a, b), std::max(a, b));
 }
 
 /// Wall clock minus CLOCK_MONOTONIC, and the bound of the error.
@@ -52,37 +39,34 @@ std::optional<WallClock> wall_clock_of(const ClockReadings& readings) {
     for (const ClockAnchor& anchor : readings.anchors) {
       spread_ns = std::max(spread_ns, distance(subtract(anchor.realtime_ns, anchor.monotonic_ns), best->offset_ns));
     }
-    best->bound_ns = add_bounds(best->bound_ns, spread_ns);
+    best->bound_ns = base::add_length(best->bound_ns, spread_ns);
   }
   return best;
 }
 
-std::optional<ClockShift> shift_by_sync_points(const ClockReadings& reference, const ClockReadings& other) {
-  std::map<std::uint64_t, std::int64_t> times;  // of the first point with each number
-  for (const SyncPoint& point : reference.sync_points) {
+/// When the first of the points with each number was.
+std::map<std::uint64_t, std::int64_t> first_times(const std::vector<SyncPoint>& points) {
+  std::map<std::uint64_t, std::int64_t> times;
+  for (const SyncPoint& point : points) {
     const auto [place, is_new] = times.emplace(point.number, point.time_ns);
-    if (!is_new) {
-      place->second = std::min(place->second, point.time_ns);
-    }
+    place->second = std::min(place->second, point.time_ns);
   }
-  std::map<std::uint64_t, std::int64_t> others;
-  for (const SyncPoint& point : other.sync_points) {
-    if (times.count(point.number) != 0) {
-      const auto [place, is_new] = others.emplace(point.number, point.time_ns);
-      if (!is_new) {
-        place->second = std::min(place->second, point.time_ns);
-      }
-    }
-  }
+  return times;
+}
+
+std::optional<ClockShift> shift_by_sync_points(const ClockReadings& reference, const ClockReadings& other) {
+  std::map<std::uint64_t, std::int64_t> times = first_times(reference.sync_points);
+  std::map<std::uint64_t, std::int64_t> others = first_times(other.sync_points);
+  std::erase_if(others, [&times](const auto& point) { return times.count(point.first) == 0; });
   if (others.empty()) {
     return std::nullopt;
   }
-  ClockShift shift{Alignment::sync_point, 0, others.size() > 1 ? 0 : -1};
-  shift.offset_ns = subtract(times[others.begin()->first], others.begin()->second);
+  ClockShift shift{Alignment::sync_point, subtract(times[others.begin()->first], others.begin()->second), 0};
   for (const auto& [number, time_ns] : others) {
-    shift.bound_ns = others.size() == 1
-                         ? -1
-                         : std::max(shift.bound_ns, distance(times[number], add_times(time_ns, shift.offset_ns)));
+    shift.bound_ns = std::max(shift.bound_ns, distance(times[number], add_times(time_ns, shift.offset_ns)));
+  }
+  if (others.size() == 1) {
+    shift.bound_ns = -1;
   }
   return shift;
 }
@@ -116,13 +100,7 @@ std::string namespace_offset_of(const CaptureReader& capture) {
 }
 
 std::optional<std::int64_t> parse_offset(const std::string& text) {
-  std::int64_t offset_ns = 0;
-  const char* const end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, offset_ns);
-  if (!text.empty() && (parsed.ec != std::errc() || parsed.ptr != end)) {
-    return std::nullopt;
-  }
-  return offset_ns;
+  return text.empty() ? 0 : base::parse_integer<std::int64_t>(text);
 }
 
 /// Readings are taken every few seconds, and the first batch has one.
@@ -191,7 +169,7 @@ ClockShift align_clocks(const ClockReadings& reference, const ClockReadings& oth
   const auto other_clock = wall_clock_of(other);
   if (reference_clock && other_clock) {
     return {Alignment::wall_clock, subtract(other_clock->offset_ns, reference_clock->offset_ns),
-            add_bounds(reference_clock->bound_ns, other_clock->bound_ns)};
+            base::add_length(reference_clock->bound_ns, other_clock->bound_ns)};
   }
   const bool can_begin_together = reference.has_events && other.has_events;
   return {Alignment::none, can_begin_together ? subtract(reference.start_ns, other.start_ns) : 0, -1};
@@ -211,11 +189,10 @@ ClockShift ClockAxis::place(const CaptureReader& first, const CaptureReader& cap
       return shift;
     }
   }
-  if (!has_reference_) {
+  if (!reference_) {
     reference_ = read_clock(first, by_sync_points_);
-    has_reference_ = true;
   }
-  const ClockShift shift = align_clocks(reference_, read_clock(capture, by_sync_points_), by_sync_points_);
+  const ClockShift shift = align_clocks(*reference_, read_clock(capture, by_sync_points_), by_sync_points_);
   boots_.emplace_back(clock, shift);
   return shift;
 }

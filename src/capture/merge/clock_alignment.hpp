@@ -2,7 +2,6 @@
 // are aligned by readings of the wall clock or by shared sync points.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -59,8 +58,7 @@ class ClockAxis {
 
  private:
   bool by_sync_points_;
-  bool has_reference_ = false;
-  ClockReadings reference_;
+  std::optional<ClockReadings> reference_;
   std::vector<std::pair<std::string, ClockShift>> boots_;  // boot and namespace, shift
 };
 

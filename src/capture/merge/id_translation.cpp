@@ -179,27 +179,20 @@ void shift_times(EventBatch& batch, std::int64_t offset_ns) {
       shift(state.start_ns);
     }
   }
-  for (SpanEvent& span : batch.spans) {
-    shift(span.start_ns);
-  }
   const auto shift_each = [&shift](auto& events) {
-    for (auto& event : events) {
-      shift(event.time_ns);
+    for ([[maybe_unused]] auto& event : events) {
+      if constexpr (requires { event.time_ns; }) {
+        shift(event.time_ns);
+      } else if constexpr (requires { event.start_ns; }) {
+        shift(event.start_ns);
+      }
     }
   };
-  shift_each(batch.async_begins);
-  shift_each(batch.frame_marks);
-  shift_each(batch.wakes);
-  shift_each(batch.stack_samples);
-  shift_each(batch.messages);
-  shift_each(batch.flows);
-  shift_each(batch.sync_points);
-  shift_each(batch.track_ends);
+  base::for_each_plain_list(shift_each, batch);
   for (ClockAnchor& anchor : batch.clock_anchors) {
     shift(anchor.monotonic_ns);
   }
   for (ClockUncertainty& uncertainty : batch.clock_uncertainties) {
-    shift(uncertainty.start_ns);
     shift(uncertainty.end_ns);
   }
 }

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <functional>
 #include <map>
 #include <memory>
 #include <queue>
 #include <system_error>
 #include <tuple>
+#include <type_traits>
 
 #include "base/append.hpp"
+#include "base/event_lists.hpp"
 #include "capture/merge/batch_joiner.hpp"
 #include "capture/merge/clock_alignment.hpp"
 #include "capture/merge/id_translation.hpp"
@@ -182,48 +183,23 @@ std::uint32_t Merging::declare_placeholder(Input& input, IdKind kind, std::uint3
   // Each undeclared id gets an id of its own, so that different ones stay distinct; interned texts share one.
   const std::uint32_t id = kind == IdKind::name ? numbering_.name(undeclared).value() : numbering_.next(kind);
   input.ids.assign(kind, own, id);
-  switch (kind) {
-    case IdKind::name:
-      declarations.names.push_back({NameId{id}, undeclared});
-      break;
-    case IdKind::site: {
-      SiteDeclaration& site = declarations.sites.emplace_back();
-      site.id = SiteId{id};
-      site.process = input.process;
-      site.name = undeclared;
-      break;
+  const auto declare = [&]<typename Row>(std::vector<Row>& rows) {
+    if constexpr (!std::is_same_v<Row, InfoDeclaration>) {
+      if (decltype(Row::id)::kind == kind) {
+        Row& row = rows.emplace_back();
+        row.id = decltype(Row::id){id};
+        if constexpr (requires { row.process; }) {
+          row.process = input.process;
+        }
+        if constexpr (std::is_same_v<Row, NameDeclaration>) {
+          row.text = undeclared;
+        } else if constexpr (requires { row.name; } && !std::is_same_v<Row, ThreadDeclaration>) {
+          row.name = undeclared;  // a thread may go without
+        }
+      }
     }
-    case IdKind::track: {
-      TrackDeclaration& track = declarations.tracks.emplace_back();
-      track.id = TrackId{id};
-      track.process = input.process;
-      track.name = undeclared;
-      break;
-    }
-    case IdKind::metric: {
-      MetricDeclaration& metric = declarations.metrics.emplace_back();
-      metric.id = MetricId{id};
-      metric.process = input.process;
-      metric.name = undeclared;
-      break;
-    }
-    case IdKind::frame_stream:
-      declarations.frame_streams.push_back({FrameStreamId{id}, input.process, undeclared});
-      break;
-    case IdKind::thread: {
-      ThreadDeclaration& thread = declarations.threads.emplace_back();
-      thread.id = ThreadId{id};
-      thread.process = input.process;
-      break;
-    }
-    case IdKind::stack:
-      declarations.stacks.push_back({StackId{id}, {}, {}});
-      break;
-    case IdKind::process:
-    case IdKind::module:
-    case IdKind::function:
-      break;  // events do not refer to these
-  }
+  };
+  base::for_each_declaration_list(declare, declarations);
   return id;
 }
 
@@ -370,6 +346,14 @@ MergeReport Merging::run(const std::filesystem::path& output) {
 }
 
 }  // namespace
+
+CaptureWriterOptions make_repack_options() {
+  CaptureWriterOptions options;
+  options.codec = make_zstd_codec();
+  options.summary_intervals.most_blocks = 256;
+  options.summary_intervals.enough_events = 1U << 23U;
+  return options;
+}
 
 MergeReport merge(std::span<const std::filesystem::path> inputs, const std::filesystem::path& output,
                   const MergeOptions& options) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/text/metric_name.hpp"
+
 namespace kymo::capture {
 namespace {
 
@@ -15,7 +17,7 @@ constexpr std::array<std::string_view, 16> harmless{
 
 bool is_harmless(std::string_view key) {
   return key != "record.command" && std::any_of(harmless.begin(), harmless.end(), [key](std::string_view known) {
-           return known.back() == '.' ? key.substr(0, known.size()) == known : key == known;
+           return known.back() == '.' ? key.starts_with(known) : key == known;
          });
 }
 
@@ -24,11 +26,6 @@ void cut_where_absolute(std::string& text) {
   if (!text.empty() && text.front() == '/') {
     text.erase(0, text.rfind('/') + 1);
   }
-}
-
-bool has_label(const MetricDeclaration& metric, std::string_view wanted) {
-  return std::any_of(metric.labels.begin(), metric.labels.end(),
-                     [wanted](const auto& label) { return label.first == wanted; });
 }
 
 void cut_directories(std::string& path) {
@@ -42,9 +39,7 @@ void redact(Declarations& declarations) {
     process.host.clear();
     process.command_line.clear();
   }
-  auto& infos = declarations.infos;
-  infos.erase(std::remove_if(infos.begin(), infos.end(), [](const auto& info) { return !is_harmless(info.key); }),
-              infos.end());
+  std::erase_if(declarations.infos, [](const auto& info) { return !is_harmless(info.key); });
   for (ModuleDeclaration& module : declarations.modules) {
     cut_directories(module.path);
   }
@@ -59,7 +54,7 @@ void redact(Declarations& declarations) {
     thread.name.clear();
   }
   for (MetricDeclaration& metric : declarations.metrics) {
-    const bool is_of_thread = !metric.source.empty() && has_label(metric, "thread");
+    const bool is_of_thread = !metric.source.empty() && base::has_label(metric, "thread");
     cut_where_absolute(metric.source);
     for (auto& [key, value] : metric.labels) {
       cut_where_absolute(value);
@@ -88,8 +83,8 @@ void EventRedaction::redact(EventBatch& batch) const {
       ArgumentValue& argument = batch.span_arguments[i];
       if (argument.name == command_ && argument.type == ArgumentType::string && argument.bits <= batch.text.size()) {
         const auto at = static_cast<std::size_t>(argument.bits);
-        batch.text.replace(at, std::min<std::size_t>(argument.text_size, batch.text.size() - at),
-                           std::min<std::size_t>(argument.text_size, batch.text.size() - at), ' ');
+        const std::size_t size = std::min<std::size_t>(argument.text_size, batch.text.size() - at);
+        batch.text.replace(at, size, size, ' ');
         argument.text_size = 0;
       }
     }

@@ -14,11 +14,6 @@ constexpr std::size_t small_block = 4096;
 
 }  // namespace
 
-BlockInfo info_of(const BlockHeader& header, std::uint64_t offset) {
-  return {offset,        header.kind,         header.level,       header.number,  header.start_ns,
-          header.end_ns, header.scope_events, header.stored_size, header.raw_size};
-}
-
 std::span<const std::byte> BlockScanner::view(std::uint64_t offset, std::size_t size) {
   if (offset < window_offset_ || offset + size > window_offset_ + window_size_) {
     const bool is_near = offset <= window_offset_ + window_size_ + small_block;
@@ -66,17 +61,6 @@ void BlockScanner::start_at(std::uint64_t offset, std::uint32_t next_number) {
   next_number_ = next_number;
 }
 
-void BlockScanner::note_end(std::uint64_t from, std::uint64_t end, const BlockHeader* header) {
-  if (header != nullptr) {
-    torn_end_ = {from, end - from,
-                 "block " + std::to_string(header->number) + " is not complete: " + std::to_string(end - from) +
-                     " of " + std::to_string(block_header_size + header->stored_size) +
-                     " bytes are there, its content is missing"};
-  } else {
-    torn_end_ = {from, end - from, "the file ends in bytes that are no block; what they held is missing"};
-  }
-}
-
 void BlockScanner::take(const BlockHeader& header, std::vector<BlockInfo>& blocks) {
   if (header.number != next_number_) {
     damages_.push_back({offset_, 0,
@@ -85,7 +69,7 @@ void BlockScanner::take(const BlockHeader& header, std::vector<BlockInfo>& block
   }
   blocks.push_back(info_of(header, offset_));
   next_number_ = header.number + 1;
-  offset_ += block_header_size + header.stored_size;
+  offset_ = end_of(blocks.back());
 }
 
 void BlockScanner::take_trailer(std::uint64_t end) {
@@ -104,7 +88,12 @@ bool BlockScanner::skip_damage(const std::optional<BlockHeader>& header, std::ui
   const auto found = next_header(std::max(offset_ + 1, searched_to_), end);
   if (!found) {
     searched_to_ = end > offset_ + block_header_size ? end - block_header_size + 1 : 0;
-    note_end(offset_, end, header ? &*header : nullptr);
+    const std::uint64_t size = end - offset_;
+    torn_end_ = {offset_, size,
+                 header ? "block " + std::to_string(header->number) + " is not complete: " + std::to_string(size) +
+                              " of " + std::to_string(block_header_size + header->stored_size) +
+                              " bytes are there, its content is missing"
+                        : "the file ends in bytes that are no block; what they held is missing"};
     return false;
   }
   const std::uint32_t number_after = header_at(*found)->number;

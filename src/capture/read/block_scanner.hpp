@@ -42,7 +42,6 @@ class BlockScanner {
   void take(const BlockHeader& header, std::vector<BlockInfo>& blocks);
   void take_trailer(std::uint64_t end);
   bool skip_damage(const std::optional<BlockHeader>& header, std::uint64_t end);
-  void note_end(std::uint64_t from, std::uint64_t end, const BlockHeader* header);
 
   const ByteSource& source_;
   std::uint64_t offset_ = preamble_size;
@@ -56,7 +55,5 @@ class BlockScanner {
   std::uint64_t window_offset_ = 0;
   std::size_t window_size_ = 0;
 };
-
-[[nodiscard]] BlockInfo info_of(const BlockHeader& header, std::uint64_t offset);
 
 }  // namespace kymo::capture

@@ -8,6 +8,8 @@
 
 #include <kymo/capture.hpp>
 
+#include "base/system/file.hpp"
+
 namespace kymo::capture {
 
 /// Bytes at offsets. Concurrent reads are allowed.
@@ -29,11 +31,26 @@ class ByteSource {
   }
 };
 
-/// A regular file. Throws CaptureError if it cannot be opened.
-[[nodiscard]] std::unique_ptr<ByteSource> open_file_source(const std::string& path);
+/// A regular file.
+class FileSource final : public ByteSource {
+ public:
+  /// Throws CaptureError if it cannot be opened, or is no regular file.
+  explicit FileSource(const std::string& path);
+
+  [[nodiscard]] base::FileId id() const { return base::id_of(file_.get()); }
+  [[nodiscard]] std::uint64_t size() const override;
+  [[nodiscard]] std::size_t read(std::uint64_t offset, std::span<std::byte> out) const override;
+
+ private:
+  std::string path_;
+  base::FileDescriptor file_;
+};
 
 /// Memory that must outlive the source.
 [[nodiscard]] std::unique_ptr<ByteSource> make_memory_source(std::span<const std::byte> bytes);
+
+/// Throws CaptureError unless the bytes begin as those of a capture of this version.
+void require_capture(const ByteSource& source, const std::string& path);
 
 /// Opens the capture in these bytes; messages use `name` as its path. Throws CaptureError like CaptureReader.
 [[nodiscard]] CaptureReader open_source(std::unique_ptr<ByteSource> source, std::string name);

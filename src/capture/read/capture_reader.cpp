@@ -21,19 +21,9 @@ using capture::BlockHeader;
 using capture::BlockScanner;
 using capture::ByteSource;
 using capture::DecodeError;
-
-CaptureError::CaptureError(std::string path, std::uint64_t offset, const std::string& what)
-    : std::runtime_error(path + ": " + what + (offset == 0 ? "" : " (at byte " + std::to_string(offset) + ")")),
-      path_(std::move(path)),
-      offset_(offset) {}
-
-CaptureError::~CaptureError() = default;
+using capture::end_of;
 
 namespace {
-
-std::span<const std::byte> bytes_of(const BlockPayload& payload) {
-  return {payload.data(), payload.size()};
-}
 
 /// Memory limit for the retained parts of a capture, mainly its declarations: a constant plus a multiple of the file's
 /// bytes up to there. A few bytes can encode a block full of rows; declarations of real programs take a tenth of the
@@ -41,10 +31,6 @@ std::span<const std::byte> bytes_of(const BlockPayload& payload) {
 constexpr std::uint64_t kept_memory = std::uint64_t{128} << 20U;
 constexpr std::uint64_t summary_memory = std::uint64_t{16} << 20U;
 constexpr std::uint64_t memory_per_byte = 64;
-
-std::uint64_t end_of(const BlockInfo& block) {
-  return block.offset + capture::block_header_size + block.stored_bytes;
-}
 
 bool describes(const BlockInfo& info, const BlockHeader& header) {
   return info.kind == header.kind && info.level == header.level && info.number == header.number &&
@@ -58,7 +44,7 @@ class CaptureReader::Implementation {
  public:
   Implementation(std::unique_ptr<ByteSource> source, std::string path)
       : path_(std::move(path)), source_(std::move(source)), scanner_(*source_) {
-    check_preamble();
+    capture::require_capture(*source_, path_);
     if (!load_index()) {
       scanner_.scan(blocks_);
       closed_ = scanner_.found_trailer();
@@ -85,29 +71,22 @@ class CaptureReader::Implementation {
       if (block.kind == BlockKind::events) {
         static_cast<void>(read(block, batch, BatchParts::everything));
       } else {
-        const ScratchLoan scratch(*this);
-        static_cast<void>(load_payload(block, scratch->stored, scratch->payload));
+        use_payload(block, [](std::span<const std::byte>) {});
       }
     }
     return damages().empty();
   }
 
   bool read(const BlockInfo& block, EventBatch& batch, BatchParts parts) {
-    const ScratchLoan scratch(*this);
-    if (!load_payload(block, scratch->stored, scratch->payload)) {
-      batch = EventBatch();
-      return false;
-    }
-    try {
+    const bool is_sound = use_payload(block, [&](std::span<const std::byte> payload) {
       // Compressed columns without a bit per value: some values per byte are possible, but not millions.
       const std::uint64_t most_values = 16'384 + 1'024 * std::uint64_t{block.stored_bytes};
-      capture::decode_batch(bytes_of(scratch->payload), block.start_ns, block.end_ns, parts, batch, most_values);
-      return true;
-    } catch (const DecodeError& error) {
-      note_damage(block, error.what());
+      capture::decode_batch(payload, block.start_ns, block.end_ns, parts, batch, most_values);
+    });
+    if (!is_sound) {
       batch = EventBatch();
-      return false;
     }
+    return is_sound;
   }
 
   bool read_payload(const BlockInfo& block, BlockPayload& payload) {
@@ -139,15 +118,9 @@ class CaptureReader::Implementation {
     return all;
   }
 
-  [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] const CaptureHeader& header() const { return header_; }
-  [[nodiscard]] const Declarations& declarations() const { return declarations_.all(); }
-  [[nodiscard]] const std::vector<BlockInfo>& blocks() const { return blocks_; }
-  [[nodiscard]] std::uint64_t size_bytes() const { return scanner_.offset(); }
-  [[nodiscard]] bool is_closed() const { return closed_; }
-  [[nodiscard]] const CaptureEnd& end() const { return end_; }
-
  private:
+  friend class CaptureReader;
+
   struct Scratch {
     std::vector<std::byte> stored;
     BlockPayload payload;
@@ -178,23 +151,6 @@ class CaptureReader::Implementation {
     std::unique_ptr<Scratch> scratch_;
   };
 
-  void check_preamble() {
-    std::array<std::byte, capture::preamble_size> bytes{};
-    const std::size_t count = source_->read(0, bytes);
-    if (count == 0) {
-      throw CaptureError(path_, 0, "is empty: nothing was recorded into it");
-    }
-    const auto version = capture::parse_preamble(std::span(bytes).first(count));
-    if (!version) {
-      throw CaptureError(path_, 0, "is not a kymo capture: its first bytes are others");
-    }
-    if (*version != capture::format_version) {
-      throw CaptureError(path_, 8,
-                         "is a capture of format version " + std::to_string(*version) + "; this kymo reads version " +
-                             std::to_string(capture::format_version) + ": use the kymo that wrote it, or a newer one");
-    }
-  }
-
   // Takes the list of blocks from the index; false if no index is valid from end to end.
   bool load_index() {
     const std::uint64_t size = source_->size();
@@ -221,7 +177,7 @@ class CaptureReader::Implementation {
       const BlockInfo info = capture::info_of(*header, at);
       if (pages.empty()) {
         last_block = info;
-        if (at + capture::block_header_size + info.stored_bytes != end) {
+        if (end_of(info) != end) {
           return false;
         }
       }
@@ -254,28 +210,20 @@ class CaptureReader::Implementation {
 
   // A page is valid if its blocks are contiguous from the index before it, or the preamble, up to itself.
   bool load_index_page(const BlockInfo& info, capture::IndexPage& page) {
-    const ScratchLoan scratch(*this);
-    if (!load_payload(info, scratch->stored, scratch->payload)) {
-      return false;
-    }
-    try {
-      capture::TableReader reader(bytes_of(scratch->payload));
+    const bool is_sound = use_payload(info, [&page](std::span<const std::byte> payload) {
+      capture::TableReader reader(payload);
       capture::TableView table;
       while (reader.next(table)) {
         capture::decode_index(table, page);
       }
-    } catch (const DecodeError& error) {
-      note_damage(info, error.what());
-      return false;
-    }
-    if (page.blocks.empty()) {
+    });
+    if (!is_sound || page.blocks.empty()) {
       return false;
     }
     const BlockInfo& first = page.blocks.front();
     const BlockInfo& last = page.blocks.back();
     return first.offset == (page.previous_index == 0 ? capture::preamble_size : page.previous_index) &&
-           last.offset + capture::block_header_size + last.stored_bytes == info.offset &&
-           last.number + 1 == info.number;
+           end_of(last) == info.offset && last.number + 1 == info.number;
   }
 
   // Summaries are read repeatedly, so their positions in the file decide which of them may be read.
@@ -358,15 +306,11 @@ class CaptureReader::Implementation {
         !is_of_ended) {
       return true;
     }
-    const ScratchLoan scratch(*this);
-    if (!load_payload(block, scratch->stored, scratch->payload)) {
-      return false;
-    }
-    try {
+    return use_payload(block, [&](std::span<const std::byte> payload) {
       Declarations declarations;
       CaptureHeader header = header_;
       CaptureEnd end = is_of_ended ? CaptureEnd() : end_;
-      capture::TableReader reader(bytes_of(scratch->payload));
+      capture::TableReader reader(payload);
       capture::TableView table;
       while (reader.next(table)) {
         if (table.is(capture::TableId::track_totals)) {
@@ -386,11 +330,7 @@ class CaptureReader::Implementation {
         end_ = std::move(end);
       }
       is_ended_ = is_ended_ || block.kind == BlockKind::end;
-      return true;
-    } catch (const DecodeError& error) {
-      note_damage(block, error.what());
-      return false;
-    }
+    });
   }
 
   // Reads a block as stored, and checks it. On failure notes the damage and returns nothing.
@@ -426,13 +366,26 @@ class CaptureReader::Implementation {
   // Reads, checks and decompresses a block's payload. On failure notes the damage and returns false.
   bool load_payload(const BlockInfo& block, std::vector<std::byte>& stored, BlockPayload& payload) {
     const auto header = load_stored(block, stored);
-    if (!header) {
-      return false;
-    }
-    const auto stored_payload = std::span(stored).subspan(capture::block_header_size, block.stored_bytes);
+    return header && notes_damage(block, [&] {
+             const auto stored_payload = std::span(stored).subspan(capture::block_header_size, block.stored_bytes);
+             capture::decompress(header->codec, stored_payload, {payload.resize(header->raw_size), header->raw_size});
+           });
+  }
+
+  // Calls use(bytes) with a block's payload. If the block is damaged, or `use` finds it so, notes that and returns false.
+  template <typename Use>
+  bool use_payload(const BlockInfo& block, const Use& use) {
+    const ScratchLoan scratch(*this);
+    return load_payload(block, scratch->stored, scratch->payload) && notes_damage(block, [&] {
+             use(std::span(std::as_const(scratch->payload).data(), scratch->payload.size()));
+           });
+  }
+
+  // Calls decode(). If the block turns out to be damaged, notes that and returns false.
+  template <typename Decode>
+  bool notes_damage(const BlockInfo& block, const Decode& decode) {
     try {
-      std::byte* const raw = payload.resize(header->raw_size);
-      capture::decompress(header->codec, stored_payload, {raw, header->raw_size});
+      decode();
       return true;
     } catch (const DecodeError& error) {
       note_damage(block, error.what());
@@ -478,7 +431,7 @@ class CaptureReader::Implementation {
 CaptureReader::CaptureReader(std::unique_ptr<Implementation> implementation)
     : implementation_(std::move(implementation)) {}
 CaptureReader::CaptureReader(const std::string& path)
-    : implementation_(std::make_unique<Implementation>(capture::open_file_source(path), path)) {}
+    : implementation_(std::make_unique<Implementation>(std::make_unique<capture::FileSource>(path), path)) {}
 CaptureReader::CaptureReader(const void* data, std::size_t size, std::string name)
     : implementation_(std::make_unique<Implementation>(
           capture::make_memory_source({static_cast<const std::byte*>(data), size}), std::move(name))) {}
@@ -487,25 +440,25 @@ CaptureReader& CaptureReader::operator=(CaptureReader&&) noexcept = default;
 CaptureReader::~CaptureReader() = default;
 
 const std::string& CaptureReader::path() const {
-  return implementation_->path();
+  return implementation_->path_;
 }
 const CaptureHeader& CaptureReader::header() const {
-  return implementation_->header();
+  return implementation_->header_;
 }
 const Declarations& CaptureReader::declarations() const {
-  return implementation_->declarations();
+  return implementation_->declarations_.all();
 }
 const std::vector<BlockInfo>& CaptureReader::blocks() const {
-  return implementation_->blocks();
+  return implementation_->blocks_;
 }
 std::uint64_t CaptureReader::size_bytes() const {
-  return implementation_->size_bytes();
+  return implementation_->scanner_.offset();
 }
 bool CaptureReader::is_closed() const {
-  return implementation_->is_closed();
+  return implementation_->closed_;
 }
 const CaptureEnd& CaptureReader::end() const {
-  return implementation_->end();
+  return implementation_->end_;
 }
 bool CaptureReader::read(const BlockInfo& block, EventBatch& batch, BatchParts parts) const {
   return implementation_->read(block, batch, parts);

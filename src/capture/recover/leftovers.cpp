@@ -1,12 +1,11 @@
 #include "capture/recover/leftovers.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <ctime>
 #include <exception>
 #include <filesystem>
 #include <optional>
-#include <string_view>
+#include <span>
 #include <system_error>
 
 #include <sys/stat.h>
@@ -26,10 +25,6 @@ using State = Leftover::State;
 
 /// A starting process creates its spool and fills it in at once.
 constexpr std::int64_t long_enough_s = 10;
-
-bool ends_with(std::string_view text, std::string_view ending) {
-  return text.size() >= ending.size() && text.substr(text.size() - ending.size()) == ending;
-}
 
 /// The ID in "kymo-ID.keep" or "kymo-PID-ID.spool".
 std::string id_in_name(const std::string& path) {
@@ -78,8 +73,8 @@ void look_at_spool(const std::string& directory, Leftover& found) {
     return;
   }
   std::uint64_t magic = 0;
-  const bool is_begun =
-      base::read_fully_at(file.file.get(), {reinterpret_cast<std::byte*>(&magic), sizeof magic}, 0) > 0 && magic != 0;
+  const auto magic_bytes = std::as_writable_bytes(std::span(&magic, 1));
+  const bool is_begun = base::read_fully_at(file.file.get(), magic_bytes, 0) > 0 && magic != 0;
   const std::optional<SpoolReader> spool = SpoolReader::read(std::move(file.file));
   if (!spool) {
     found.state = !is_begun && found.age_s > long_enough_s ? State::covered : State::unreadable;
@@ -119,9 +114,9 @@ std::vector<Leftover> list_leftovers(const std::string& directory) {
   std::error_code error;
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    const bool is_ring = ends_with(name, ".keep");
+    const bool is_ring = name.ends_with(".keep");
     struct stat status {};
-    if (name.rfind("kymo-", 0) != 0 || (!is_ring && !ends_with(name, ".spool")) ||
+    if (!name.starts_with("kymo-") || (!is_ring && !name.ends_with(".spool")) ||
         ::lstat(entry->path().c_str(), &status) != 0) {
       continue;
     }
@@ -173,7 +168,7 @@ bool clear_leftover(Leftover& leftover, bool is_forced, const std::string& direc
   if (leftover.state != State::covered && (leftover.state != State::no_capture || !is_forced)) {
     return false;
   }
-  if (ends_with(leftover.path, ".spool")) {
+  if (leftover.path.ends_with(".spool")) {
     const SpoolFile file = open_spool_file(leftover.path, leftover.owner);
     if (file.state != SpoolFile::State::dead || base::lock_byte(file.file.get(), 0) == base::LockOutcome::refused) {
       leftover.note = "it is in use";

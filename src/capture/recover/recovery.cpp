@@ -1,10 +1,10 @@
 #include "capture/recover/recovery.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -19,6 +19,7 @@
 #include "base/system/file.hpp"
 #include "base/system/system.hpp"
 #include "capture/format/codec.hpp"
+#include "capture/summary/scope_walk.hpp"
 #include "capture/write/block_ring.hpp"
 #include "capture/write/capture_writer.hpp"
 #include "capture/write/destination.hpp"
@@ -27,18 +28,11 @@ namespace kymo::capture {
 
 namespace {
 
-/// Follows the scope events of a run to find the scopes that stay open.
+/// Notes how far a run goes, and the scopes that it leaves open.
 void follow(const ScopeRun& run, TrackResume& resume) {
   resume.end_sequence = std::max(resume.end_sequence, run.end_sequence);
-  resume.open = run.open_at_start;
-  for (const ScopeEvent& event : run.events) {
-    resume.last_ns = event.time_ns;
-    if (event.is_open()) {
-      resume.open.push_back({event.time_ns, event.site});
-    } else if (event.depth < resume.open.size()) {
-      resume.open.resize(event.depth);
-    }
-  }
+  resume.last_ns = run.events.empty() ? resume.last_ns : run.events.back().time_ns;
+  resume.open = open_at_end(run);
 }
 
 void follow_async(const EventBatch& batch, record::AsyncSpans& spans) {
@@ -85,20 +79,6 @@ std::vector<std::byte> read_ring_as_capture(const std::string& spool_id, const s
   return bytes;
 }
 
-std::string read_link(const std::string& path) {
-  char* const found = ::realpath(path.c_str(), nullptr);
-  std::string target = found != nullptr ? found : path;
-  std::free(found);
-  return target;
-}
-
-bool is_same_file(int file, const std::string& path) {
-  struct stat opened {};
-  struct stat named {};
-  return ::fstat(file, &opened) == 0 && ::stat(path.c_str(), &named) == 0 && opened.st_dev == named.st_dev &&
-         opened.st_ino == named.st_ino;
-}
-
 uid_t owner_of(const std::string& path) {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 ? status.st_uid : this_user;
@@ -117,7 +97,7 @@ base::FileDescriptor lock_for_recovery(const std::string& path, bool is_replaced
                           "; -o writes the recovered one elsewhere");
     }
     static_cast<void>(base::lock_byte(file.get(), recovery_lock_byte, true));
-    if (is_same_file(file.get(), path)) {
+    if (base::is_file(file.get(), base::id_of(path))) {
       return file;
     }
   }
@@ -189,8 +169,7 @@ class PartialCapture {
     for (std::filesystem::directory_iterator entry(directory, error), last; !error && entry != last;
          entry.increment(error)) {
       const std::string name = entry->path().filename().string();
-      if (name.size() < stem.size() + end.size() || name.rfind(stem, 0) != 0 ||
-          name.compare(name.size() - end.size(), end.size(), end) != 0) {
+      if (name.size() < stem.size() + end.size() || !name.starts_with(stem) || !name.ends_with(end)) {
         continue;
       }
       const std::string middle = name.substr(stem.size(), name.size() - stem.size() - end.size());
@@ -206,11 +185,10 @@ class PartialCapture {
     const base::FileDescriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     struct stat status {};
     const auto preamble = encode_preamble();
-    std::vector<std::byte> begin(preamble.size());
+    std::array<std::byte, preamble_size> begin{};
     return file && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
            base::lock_byte(file.get(), writer_lock_byte) == base::LockOutcome::taken &&
-           base::read_fully_at(file.get(), begin, 0) == static_cast<std::int64_t>(begin.size()) &&
-           std::equal(begin.begin(), begin.end(), preamble.begin());
+           base::read_exactly_at(file.get(), begin, 0) && begin == preamble;
   }
 
   std::string target_;
@@ -300,13 +278,15 @@ LeftSpool find_left_spool(const CaptureReader& capture, const std::string& direc
     return left;
   }
   left.is_of_others = capture.is_closed() && !left.reader->is_needless() &&
-                      read_link(left.reader->capture_path()) != read_link(capture.path());
+                      base::resolve_links(left.reader->capture_path()) != base::resolve_links(capture.path());
   return left;
 }
 
 std::vector<std::string> fold_in(const CaptureReader& capture, const SpoolReader& spool, const std::string& directory,
                                  const std::function<void(const EventBatch&)>& on_batch) {
-  CaptureCoverage coverage = cover_capture(capture);
+  CaptureCoverage coverage;
+  coverage.has_begun = false;
+  extend(coverage, capture, [](const EventBatch&) {});
   const std::vector<std::byte> ring =
       read_ring_as_capture(capture.header().spool_id, directory, owner_of(capture.path()));
   extend(coverage, CaptureReader(ring.data(), ring.size(), "flight recorder"), on_batch);
@@ -351,13 +331,6 @@ void describe_damages(const CaptureReader& capture, bool is_torn_end_whole, std:
 
 }  // namespace
 
-CaptureCoverage cover_capture(const CaptureReader& capture) {
-  CaptureCoverage coverage;
-  coverage.has_begun = false;
-  extend(coverage, capture, [](const EventBatch&) {});
-  return coverage;
-}
-
 std::vector<std::string> read_unwritten(const CaptureReader& capture,
                                         const std::function<void(const EventBatch&)>& on_batch,
                                         const std::string& spool_directory) {
@@ -381,8 +354,8 @@ std::vector<std::string> read_unwritten(const CaptureReader& capture,
 
 RecoveryReport recover(const std::string& capture_path, const RecoverOptions& options) {
   const bool is_replaced = options.output.empty();
-  const std::string source = read_link(capture_path);
-  const std::string target = is_replaced ? source : read_link(options.output);
+  const std::string source = base::resolve_links(capture_path);
+  const std::string target = is_replaced ? source : base::resolve_links(options.output);
   const base::FileDescriptor file = lock_for_recovery(source, is_replaced);
   if (!is_replaced && !options.is_forced && ::access(target.c_str(), F_OK) == 0) {
     throw RecoveryError(options.output + ": exists; --force replaces it");

@@ -20,9 +20,6 @@ class RecoveryError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The state of a capture's tracks in its file: how far each one was written, and its open scopes there.
-[[nodiscard]] CaptureCoverage cover_capture(const CaptureReader& capture);
-
 /// Passes on the events that a capture's spool has and its file lacks, open scopes included, ordered by time within
 /// each track. Does nothing if there is no spool: the capture was closed, or the machine was restarted. Also does
 /// nothing if the process lives and will write the events itself. Read-only. Returns what was damaged or missing, in

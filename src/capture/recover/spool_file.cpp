@@ -2,14 +2,12 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <system_error>
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/system/system.hpp"
@@ -37,8 +35,8 @@ bool has_mapped(const std::string& process, const std::string& name) {
 std::string pid_in_name(const std::string& name) {
   constexpr std::size_t begin = 5;
   const std::size_t end = name.find_first_not_of("0123456789", begin);
-  return name.rfind("kymo-", 0) == 0 && end != std::string::npos && end != begin ? name.substr(begin, end - begin)
-                                                                                 : std::string("0");
+  return name.starts_with("kymo-") && end != std::string::npos && end != begin ? name.substr(begin, end - begin)
+                                                                               : std::string("0");
 }
 
 bool is_process(std::uint64_t pid) {
@@ -95,7 +93,6 @@ SpoolFile open_spool_file(const std::string& path, uid_t owner) {
     return found;
   }
   base::FileDescriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  struct stat opened {};
   if (!file && errno == ENOENT) {
     return found;
   }
@@ -105,7 +102,7 @@ SpoolFile open_spool_file(const std::string& path, uid_t owner) {
                     (status.st_uid != ::geteuid() ? "; it is user " + std::to_string(status.st_uid) + "'s" : "");
     return found;
   }
-  if (::fstat(file.get(), &opened) != 0 || opened.st_ino != status.st_ino || opened.st_dev != status.st_dev) {
+  if (!base::is_file(file.get(), {static_cast<std::uint64_t>(status.st_dev), status.st_ino})) {
     return found;
   }
   // An open file's lock belongs to a sweep or another recovery.
@@ -125,8 +122,7 @@ SpoolFile find_spool_file(const std::string& id, const std::string& directory, u
   std::error_code error;
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    if (name.size() > ending.size() && name.rfind("kymo-", 0) == 0 &&
-        name.compare(name.size() - ending.size(), ending.size(), ending) == 0) {
+    if (name.starts_with("kymo-") && name.ends_with(ending)) {
       SpoolFile found = open_spool_file(entry->path().string(), owner);
       if (found.state != SpoolFile::State::absent) {
         return found;
@@ -175,8 +171,7 @@ WriterState find_writer(const CaptureReader& capture, const std::string& spool_d
 }
 
 bool is_being_written(const CaptureReader& capture) {
-  const WriterState writer = find_writer(capture);
-  return writer.kind == WriterState::Kind::living;
+  return find_writer(capture).kind == WriterState::Kind::living;
 }
 
 }  // namespace kymo::capture

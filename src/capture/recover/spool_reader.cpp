@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <memory>
 #include <span>
 #include <utility>
 
@@ -21,17 +20,6 @@ namespace kymo::capture {
 namespace {
 
 constexpr std::size_t most_batch_words = 131'072;
-
-std::string bounded_text(const char* text, std::size_t capacity) {
-  return {text, ::strnlen(text, capacity)};
-}
-
-/// Reads an object's bytes from a file. Objects with atomics are not shared here.
-template <class Object>
-bool read_object(int file, Object& object, std::uint64_t offset) {
-  return base::read_fully_at(file, {reinterpret_cast<std::byte*>(&object), sizeof object}, offset) ==
-         static_cast<std::int64_t>(sizeof object);
-}
 
 /// The first byte from `offset` on outside a hole; `end` if there is none.
 std::uint64_t skip_hole(int file, std::uint64_t offset, std::uint64_t end) {
@@ -56,15 +44,11 @@ std::optional<SpoolReader> SpoolReader::read(base::FileDescriptor file) {
   SpoolReader spool;
   spool.file_ = std::move(file);
   spool.header_ = std::make_unique<record::SpoolHeader>();
-  if (!read_object(spool.file_.get(), *spool.header_, 0) ||
+  if (!base::read_exactly_at(spool.file_.get(), *spool.header_, 0) ||
       !spool.is_sound(static_cast<std::uint64_t>(status.st_size)) || !spool.read_tracks() || !spool.read_chunks()) {
     return std::nullopt;
   }
   return spool;
-}
-
-const record::SpoolHeader& SpoolReader::header() const {
-  return *header_;
 }
 
 bool SpoolReader::is_sound(std::uint64_t file_size) const {
@@ -90,7 +74,7 @@ bool SpoolReader::read_tracks() {
   for (std::uint64_t offset = skip_hole(file_.get(), header().slots_offset, end); offset < end;) {
     const std::uint64_t index = (offset - header().slots_offset) / sizeof(record::TrackSlot);
     offset = header().slots_offset + index * sizeof(record::TrackSlot);
-    if (!read_object(file_.get(), *slot, offset)) {
+    if (!base::read_exactly_at(file_.get(), *slot, offset)) {
       return false;
     }
     if (slot->state.load(std::memory_order_relaxed) != record::SlotState::free) {
@@ -111,7 +95,7 @@ bool SpoolReader::read_tracks() {
 bool SpoolReader::read_chunks() {
   const std::uint32_t count = header().chunk_count.load();
   std::vector<std::byte> splits(count);
-  if (base::read_fully_at(file_.get(), splits, header().splits_offset) != std::int64_t{count}) {
+  if (!base::read_exactly_at(file_.get(), std::span(splits), header().splits_offset)) {
     return false;
   }
   const std::uint64_t begin = header().chunks_offset;
@@ -123,7 +107,7 @@ bool SpoolReader::read_chunks() {
     const std::uint32_t first = is_split ? header().most_chunks + index * record::pieces_a_chunk : index;
     for (std::uint32_t piece = 0; piece < (is_split ? record::pieces_a_chunk : 1); ++piece) {
       const record::ChunkPlace place = record::place_of(first + piece, header().most_chunks);
-      if (!read_object(file_.get(), head, begin + place.offset)) {
+      if (!base::read_exactly_at(file_.get(), head, begin + place.offset)) {
         return false;
       }
       take_chunk(head, begin + place.offset + sizeof head, place.words);
@@ -157,8 +141,7 @@ std::size_t SpoolReader::words_in(const record::ChunkHeader& head, std::uint64_t
 /// Empty if they cannot be read.
 std::vector<std::uint64_t> SpoolReader::words_of(const UsedChunk& chunk) const {
   std::vector<std::uint64_t> words(chunk.words);
-  const auto bytes = std::as_writable_bytes(std::span(words));
-  if (base::read_fully_at(file_.get(), bytes, chunk.offset) != static_cast<std::int64_t>(bytes.size())) {
+  if (!base::read_exactly_at(file_.get(), std::as_writable_bytes(std::span(words)), chunk.offset)) {
     words.clear();
   }
   return words;
@@ -171,12 +154,9 @@ std::string SpoolReader::id() const {
   return text;
 }
 
-std::string SpoolReader::boot_id() const {
-  return bounded_text(static_cast<const char*>(header().boot_id), sizeof header().boot_id);
-}
-
 std::string SpoolReader::capture_path() const {
-  return bounded_text(static_cast<const char*>(header().capture_path), sizeof header().capture_path);
+  const auto* const path = static_cast<const char*>(header().capture_path);
+  return {path, ::strnlen(path, sizeof header().capture_path)};
 }
 
 std::uint64_t SpoolReader::owner_pid() const {

@@ -53,7 +53,6 @@ class SpoolReader {
   ~SpoolReader();
 
   [[nodiscard]] std::string id() const;
-  [[nodiscard]] std::string boot_id() const;
   /// Absolute path of its capture, perhaps cut; empty if none was begun.
   [[nodiscard]] std::string capture_path() const;
   [[nodiscard]] std::uint64_t owner_pid() const;
@@ -86,7 +85,7 @@ class SpoolReader {
   using ChunksByTrack = std::map<TrackId, std::vector<UsedChunk>>;
 
   SpoolReader() = default;
-  [[nodiscard]] const record::SpoolHeader& header() const;
+  [[nodiscard]] const record::SpoolHeader& header() const { return *header_; }
   [[nodiscard]] bool is_sound(std::uint64_t file_size) const;
   [[nodiscard]] bool read_tracks();
   [[nodiscard]] bool read_chunks();

@@ -121,9 +121,7 @@ const Summary& SummaryAccumulator::complete(bool at_end) {
 
 void SummaryAccumulator::begin_next() {
   // A track without open scopes can be dropped.
-  for (auto track = tracks_.begin(); track != tracks_.end();) {
-    track = track->second.stack.depth() == 0 ? tracks_.erase(track) : std::next(track);
-  }
+  std::erase_if(tracks_, [](const auto& track) { return track.second.stack.depth() == 0; });
   const std::uint8_t level = summary_.level;
   const std::int64_t end_ns = summary_.end_ns;
   const unsigned shift = summary_.coverage.shift();

@@ -1,7 +1,5 @@
 #include "capture/summary/builder.hpp"
 
-#include <algorithm>
-
 #include "capture/format/bytes.hpp"
 
 namespace kymo::capture {

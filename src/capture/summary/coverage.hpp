@@ -121,8 +121,6 @@ class CoverageCursor {
   /// Adds everything up to a time to the coverage and continues from there.
   void flush(Coverage& coverage, TrackId track, const ScopeStack& stack, std::int64_t until_ns);
 
-  [[nodiscard]] std::int64_t from_ns() const { return from_ns_; }
-
  private:
   /// The current bin of one depth.
   struct Current {

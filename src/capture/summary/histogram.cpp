@@ -26,10 +26,18 @@ constexpr unsigned longest_list = 6;    // with one more position, the 8 bytes o
 
 /// The non-empty buckets of one page in their stored form.
 struct PageEntries {
+  std::uint64_t buckets = 0;  ///< one bit each
   unsigned size = 0;
-  std::array<std::uint8_t, 64> positions{};
-  std::array<std::uint64_t, 64> counts_less_one{};
+  std::array<std::uint64_t, 64> counts_less_one{};  ///< of these, ascending
 };
+
+/// Calls visit(position) for each bucket of a page, ascending.
+template <typename Visit>
+void for_each_position(std::uint64_t buckets, Visit visit) {
+  for (; buckets != 0; buckets &= buckets - 1) {
+    visit(static_cast<std::uint8_t>(std::countr_zero(buckets)));
+  }
+}
 
 std::size_t varint_size(std::uint64_t value) {
   return (static_cast<std::size_t>(std::bit_width(value | 1)) + 6) / 7;
@@ -59,17 +67,11 @@ void append_packed(ByteBuffer& out, const PageEntries& entries, unsigned width) 
 void append_positions(ByteBuffer& out, const PageEntries& entries, bool listed) {
   if (listed) {
     out.append_u8(static_cast<std::uint8_t>(entries.size));
-    for (unsigned i = 0; i < entries.size; ++i) {
-      out.append_u8(entries.positions[i]);
-    }
-    return;
+    for_each_position(entries.buckets, [&out](std::uint8_t position) { out.append_u8(position); });
+  } else {
+    store(out.reserve(sizeof entries.buckets), entries.buckets);
+    out.commit(sizeof entries.buckets);
   }
-  std::uint64_t map = 0;
-  for (unsigned i = 0; i < entries.size; ++i) {
-    map |= std::uint64_t{1} << entries.positions[i];
-  }
-  store(out.reserve(sizeof map), map);
-  out.commit(sizeof map);
 }
 
 void append_page(ByteBuffer& out, const PageEntries& entries) {
@@ -95,22 +97,20 @@ void append_page(ByteBuffer& out, const PageEntries& entries) {
 
 void read_positions(ByteCursor& in, bool listed, PageEntries& entries) {
   if (listed) {
-    const auto positions = in.take(in.u8());
-    for (const std::byte listed_position : positions) {
+    for (const std::byte listed_position : in.take(in.u8())) {
       const auto position = std::to_integer<std::uint8_t>(listed_position);
-      if (position >= 64 || (entries.size > 0 && position <= entries.positions[entries.size - 1])) {
+      if (position >= 64 || (entries.buckets >> position) != 0) {
         throw DecodeError("the buckets of a histogram page are out of order");
       }
-      entries.positions[entries.size++] = position;
+      entries.buckets |= std::uint64_t{1} << position;
     }
   } else {
-    for (auto map = load<std::uint64_t>(in.take(sizeof(std::uint64_t)).data()); map != 0; map &= map - 1) {
-      entries.positions[entries.size++] = static_cast<std::uint8_t>(__builtin_ctzll(map));
-    }
+    entries.buckets = load<std::uint64_t>(in.take(sizeof(std::uint64_t)).data());
   }
-  if (entries.size == 0) {
+  if (entries.buckets == 0) {
     throw DecodeError("a histogram page is empty");
   }
+  entries.size = static_cast<unsigned>(std::popcount(entries.buckets));
 }
 
 void read_packed(ByteCursor& in, unsigned width, PageEntries& entries) {
@@ -335,7 +335,7 @@ void Histogram::append_to(ByteBuffer& out) const {
     PageEntries entries;
     for (std::uint32_t k = 0; k < page_size; ++k) {
       if (counts[k] != 0) {
-        entries.positions[entries.size] = static_cast<std::uint8_t>(k);
+        entries.buckets |= std::uint64_t{1} << k;
         entries.counts_less_one[entries.size++] = counts[k] - 1;
       }
     }
@@ -378,36 +378,22 @@ Histogram Histogram::read_from(ByteCursor& in) {
     }
     page += skipped;
     const PageEntries entries = read_page(in);
-    for (unsigned k = 0; k < entries.size; ++k) {
-      last_index = static_cast<std::uint32_t>(page) * page_size + entries.positions[k];
+    const std::uint64_t* count_less_one = entries.counts_less_one.data();
+    for_each_position(entries.buckets, [&](std::uint8_t position) {
+      last_index = static_cast<std::uint32_t>(page) * page_size + position;
       first_index = std::min(first_index, last_index);
-      const std::uint64_t count = entries.counts_less_one[k] + 1;
+      const std::uint64_t count = *count_less_one++ + 1;
       if (count == 0 || __builtin_add_overflow(result.count_, count, &result.count_)) {
         throw DecodeError("a histogram counts more than 64 bits hold");
       }
       result.add(last_index, count);
-    }
+    });
   }
   // Percentiles rely on the extremes being values of the first and the last bucket.
   if (index_of(result.min_ns_) != first_index || index_of(result.max_ns_) != last_index) {
     throw DecodeError("a histogram's extremes lie outside its buckets");
   }
   return result;
-}
-
-bool operator==(const Histogram& a, const Histogram& b) {
-  if (a.count_ != b.count_ || a.total_ns_ != b.total_ns_ || a.min_ns_ != b.min_ns_ || a.max_ns_ != b.max_ns_) {
-    return false;
-  }
-  std::vector<std::pair<std::int64_t, std::uint64_t>> counts;
-  a.for_each_bucket([&](const Histogram::Bucket& bucket) { counts.emplace_back(bucket.lowest_ns, bucket.count); });
-  std::size_t next = 0;
-  bool equal = true;
-  b.for_each_bucket([&](const Histogram::Bucket& bucket) {
-    equal = equal && next < counts.size() && counts[next] == std::pair(bucket.lowest_ns, bucket.count);
-    ++next;
-  });
-  return equal && next == counts.size();
 }
 
 }  // namespace kymo::capture

@@ -159,9 +159,6 @@ class Histogram {
   /// it reads.
   [[nodiscard]] static Histogram read_from(ByteCursor& in);
 
-  /// Equal counts, extremes and sum.
-  friend bool operator==(const Histogram& a, const Histogram& b);
-
  private:
   static constexpr std::uint32_t page_size = 64;
   static constexpr std::uint32_t page_count = bucket_count / page_size;

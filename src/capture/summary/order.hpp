@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include <kymo/ids.hpp>
+
 namespace kymo::capture {
 
 /// An entry to sort: its key, and its position in the original list.
@@ -21,5 +23,6 @@ struct Ordered {
 
 /// Sorts by key; equal keys by position.
 void put_in_order(std::vector<Ordered>& entries);
+void put_in_order(std::vector<TrackId>& ids);
 
 }  // namespace kymo::capture

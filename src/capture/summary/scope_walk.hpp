@@ -13,6 +13,20 @@
 
 namespace kymo::capture {
 
+/// The scopes open at a run's end, outermost first, by the rules of capture::match.
+[[nodiscard]] inline std::vector<OpenScope> open_at_end(const ScopeRun& run) {
+  std::vector<OpenScope> open = run.open_at_start;
+  for (const ScopeEvent& event : run.events) {
+    if (event.depth < open.size()) {
+      open.resize(event.depth);
+    }
+    if (event.is_open()) {
+      open.push_back({event.time_ns, event.site});
+    }
+  }
+  return open;
+}
+
 /// How a scope ended.
 enum class ScopeEnding : std::uint8_t {
   closed,      ///< it closed itself

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
@@ -60,7 +59,6 @@ struct FrameStreamSummary {
   std::int64_t last_mark_ns = 0;  ///< valid if marks > 0
 
   [[nodiscard]] bool empty() const { return marks == 0; }
-  /// Counts a mark; frames end in the order of their marks' times.
   void merge(const FrameStreamSummary& other);
   void clear();
 };

@@ -34,12 +34,12 @@ std::int64_t read_signed(ByteCursor& in) {
 }
 
 void append_float(ByteBuffer& out, double value) {
-  store(out.reserve(sizeof value), bits_of(value));
+  store(out.reserve(sizeof value), value);
   out.commit(sizeof value);
 }
 
 double read_float(ByteCursor& in) {
-  return double_of(load<std::uint64_t>(in.take(sizeof(double)).data()));
+  return load<double>(in.take(sizeof(double)).data());
 }
 
 void append_section(ByteBuffer& out, Section section, const ByteBuffer& bytes) {
@@ -189,26 +189,6 @@ void read_track(ByteCursor& in, TrackSummary& track) {
   }
 }
 
-/// Reads histograms within a memory limit that also depends on the payload's size. A histogram of two durations takes
-/// six bytes of payload and 2 KB of memory.
-class HistogramReader {
- public:
-  explicit HistogramReader(std::size_t payload_size)
-      : limit_(std::min(histogram_heap_limit, (std::size_t{8} << 20U) + 512 * payload_size)) {}
-
-  void operator()(ByteCursor& in, Histogram& histogram) {
-    histogram = Histogram::read_from(in);
-    heap_bytes_ += histogram.heap_bytes();
-    if (heap_bytes_ > limit_) {
-      throw DecodeError("the histograms of a summary need too much memory");
-    }
-  }
-
- private:
-  std::size_t limit_;
-  std::size_t heap_bytes_ = 0;
-};
-
 }  // namespace
 
 bool fits_in_a_block(const Summary& summary) {
@@ -237,7 +217,17 @@ void encode_summary(const Summary& summary, ByteBuffer& out) {
 
 Summary decode_summary(std::span<const std::byte> payload, SummaryParts parts) {
   Summary summary;
-  HistogramReader read_histogram(payload.size());
+  // Histograms have a memory limit that also depends on the payload's size: one of two durations takes six bytes of
+  // payload and 2 KB of memory.
+  const std::size_t limit = std::min(histogram_heap_limit, (std::size_t{8} << 20U) + 512 * payload.size());
+  std::size_t heap_bytes = 0;
+  const auto read_histogram = [&](ByteCursor& entry, Histogram& histogram) {
+    histogram = Histogram::read_from(entry);
+    heap_bytes += histogram.heap_bytes();
+    if (heap_bytes > limit) {
+      throw DecodeError("the histograms of a summary need too much memory");
+    }
+  };
   ByteCursor in(payload);
   while (!in.at_end()) {
     const auto section = static_cast<Section>(in.u8());

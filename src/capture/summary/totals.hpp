@@ -1,9 +1,11 @@
 // Computes a capture's totals from as few bytes as possible: its summaries, and the blocks that none of them covers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 
+#include <kymo/capture.hpp>
 #include <kymo/events.hpp>
 
 #include "capture/summary/accumulator.hpp"
@@ -41,5 +43,9 @@ class SummaryTotals {
   std::uint32_t last_added_block_ = 0;
   bool has_added_ = false;
 };
+
+/// Adds a capture's summaries to its totals, widest first, until the totals cover it. Damaged ones are left out, since
+/// their blocks can be decoded instead. Returns how many were added.
+std::size_t add_summaries(const CaptureReader& reader, SummaryParts parts, SummaryTotals& totals);
 
 }  // namespace kymo::capture

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <new>
 #include <optional>
-#include <string>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -183,11 +182,8 @@ void BlockRing::take_all(const std::function<void(std::span<const std::byte> blo
 
 std::uint64_t block_ring_owner(const std::string& path) {
   const base::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  std::array<std::uint64_t, 3> words{};
-  const auto bytes = std::as_writable_bytes(std::span(words));
-  const bool is_ring = file && base::read_fully_at(file.get(), bytes, 0) == static_cast<std::int64_t>(bytes.size()) &&
-                       words.front() == ring_magic;
-  return is_ring ? words.back() : 0;
+  RingHeader ring;
+  return file && base::read_exactly_at(file.get(), ring, 0) && ring.magic == ring_magic ? ring.owner_pid : 0;
 }
 
 std::vector<std::vector<std::byte>> read_block_ring(const std::string& spool_id, const std::string& directory,
@@ -197,31 +193,23 @@ std::vector<std::vector<std::byte>> read_block_ring(const std::string& spool_id,
   const base::FileDescriptor file(
       ::open(block_ring_path(spool_id, directory).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status {};
-  std::array<std::byte, sizeof(RingHeader)> ring{};
+  RingHeader ring;
   if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
-      (status.st_uid != ::geteuid() && status.st_uid != owner) ||
-      base::read_fully_at(file.get(), ring, 0) != static_cast<std::int64_t>(ring.size())) {
+      (status.st_uid != ::geteuid() && status.st_uid != owner) || !base::read_exactly_at(file.get(), ring, 0)) {
     return blocks;
   }
-  const auto number_at = [&ring](std::size_t offset) {
-    std::uint64_t number = 0;
-    std::memcpy(&number, ring.data() + offset, sizeof number);
-    return number;
-  };
-  const std::uint64_t capacity = number_at(offsetof(RingHeader, capacity));
-  std::uint64_t first = number_at(offsetof(RingHeader, first));
-  const std::uint64_t end = number_at(offsetof(RingHeader, end));
-  if (number_at(offsetof(RingHeader, magic)) != ring_magic || capacity == 0 ||
+  const std::uint64_t capacity = ring.capacity;
+  std::uint64_t first = ring.first.load();
+  const std::uint64_t end = ring.end.load();
+  if (ring.magic != ring_magic || capacity == 0 ||
       capacity > static_cast<std::uint64_t>(status.st_size) - sizeof(RingHeader) || end - first > capacity) {
     return blocks;
   }
   const auto read = [&](std::uint64_t offset, std::span<std::byte> to) {
     const std::uint64_t at = offset % capacity;
     const std::size_t head = static_cast<std::size_t>(std::min<std::uint64_t>(to.size(), capacity - at));
-    return base::read_fully_at(file.get(), to.first(head), sizeof(RingHeader) + at) ==
-               static_cast<std::int64_t>(head) &&
-           base::read_fully_at(file.get(), to.subspan(head), sizeof(RingHeader)) ==
-               static_cast<std::int64_t>(to.size() - head);
+    return base::read_exactly_at(file.get(), to.first(head), sizeof(RingHeader) + at) &&
+           base::read_exactly_at(file.get(), to.subspan(head), sizeof(RingHeader));
   };
   while (end - first >= block_header_size) {
     std::array<std::byte, block_header_size> head{};

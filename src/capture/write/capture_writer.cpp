@@ -1,7 +1,6 @@
 #include "capture/write/capture_writer.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "base/event_lists.hpp"
@@ -31,6 +30,30 @@ void require_size(std::size_t raw_size) {
 
 }  // namespace
 
+template <typename Put>
+void CaptureWriter::write_blocks(const Put& put) {
+  const std::uint32_t number = next_number_;
+  const std::size_t listed = index_.blocks.size();
+  can_take_back_ = true;
+  finished_page_.reset();
+  try {
+    put();
+    append_pending();
+  } catch (...) {
+    pending_.clear();
+    next_number_ = number;
+    if (!can_take_back_) {
+      is_done_ = true;  // blocks written before are readable
+      throw;
+    }
+    if (finished_page_) {
+      index_ = *std::move(finished_page_);
+    }
+    index_.blocks.resize(listed);
+    throw;
+  }
+}
+
 CaptureWriter::CaptureWriter(std::unique_ptr<BlockDestination> destination, CaptureWriterOptions options)
     : destination_(std::move(destination)),
       codec_(options.codec ? std::move(options.codec) : make_lz4_codec()),
@@ -51,8 +74,6 @@ CaptureWriter::CaptureWriter(std::unique_ptr<BlockDestination> destination, Capt
 
 CaptureWriter::CaptureWriter(const std::string& path, CaptureWriterOptions options)
     : CaptureWriter(std::make_unique<FileDestination>(path), std::move(options)) {}
-
-CaptureWriter::~CaptureWriter() = default;
 
 void CaptureWriter::encode(const EventBatch& batch) {
   events_raw_.clear();
@@ -89,9 +110,8 @@ void CaptureWriter::write(const EventBatch& batch) {
 }
 
 void CaptureWriter::write_encoded(const EventBatch& batch) {
-  const Mark before = mark();
   std::uint32_t number = 0;
-  try {
+  write_blocks([&] {
     if (owes_declarations_) {
       put_declarations(declarations_.all(), batch.start_ns);
     }
@@ -100,11 +120,7 @@ void CaptureWriter::write_encoded(const EventBatch& batch) {
     if (events_raw_.size() > 0) {
       put_events(batch);
     }
-    append_pending();
-  } catch (...) {
-    roll_back(before);
-    throw;
-  }
+  });
   owes_declarations_ = false;
   declarations_.add(batch.declarations);
   if (events_raw_.size() == 0) {
@@ -173,17 +189,11 @@ void CaptureWriter::write_ended_tracks() {
   if (!ended_tracks_.are_due(declarations_.all().tracks.size())) {
     return;
   }
-  const std::vector<TrackId> ids = ended_tracks_.take();
+  std::vector<TrackId> ids = ended_tracks_.take();
+  put_in_order(ids);
   Declarations called;
   CaptureEnd totals;
-  std::vector<Ordered> order;
-  order.reserve(ids.size());
   for (const TrackId id : ids) {
-    order.push_back({id.value(), 0});
-  }
-  put_in_order(order);
-  for (const Ordered& next : order) {
-    const TrackId id(static_cast<std::uint32_t>(next.key));
     if (const TrackDeclaration* const track = declarations_.find_track(id)) {
       called.tracks.push_back(*track);
     }
@@ -193,21 +203,19 @@ void CaptureWriter::write_ended_tracks() {
       totals_.erase(found);
     }
   }
-  const Mark before = mark();
   bool has_totals = !totals.tracks.empty();
   try {
-    for_each_piece(called, [&](const Declarations& piece) {
-      raw_.clear();
-      TableWriter table(raw_, codec_->packing());
-      encode_declarations(piece, table);
-      if (std::exchange(has_totals, false)) {
-        encode_capture_end(totals, table);
-      }
-      put_block({BlockKind::ended_tracks, 0, last_time_ns_, last_time_ns_, 0}, raw_.bytes());
+    write_blocks([&] {
+      for_each_piece(called, [&](const Declarations& piece) {
+        TableWriter table = begin_tables();
+        encode_declarations(piece, table);
+        if (std::exchange(has_totals, false)) {
+          encode_capture_end(totals, table);
+        }
+        put_tables(BlockKind::ended_tracks, last_time_ns_);
+      });
     });
-    append_pending();
   } catch (const WriteError&) {
-    roll_back(before);
     for (const TrackId id : ids) {
       ended_tracks_.add(id);
     }
@@ -220,27 +228,9 @@ void CaptureWriter::write_ended_tracks() {
   declarations_.forget_tracks(ids);
 }
 
-CaptureWriter::Mark CaptureWriter::mark() {
-  can_roll_back_ = true;
-  return {next_number_, index_.blocks.size()};
-}
-
-void CaptureWriter::roll_back(const Mark& mark) {
-  pending_.clear();
-  next_number_ = mark.next_number;
-  if (can_roll_back_) {
-    index_.blocks.resize(mark.listed);
-  } else {
-    is_done_ = true;  // blocks written before are readable
-  }
-}
-
 void CaptureWriter::sync_when_due() {
-  if (sync_period_.count() == 0) {
-    return;
-  }
   const auto now = std::chrono::steady_clock::now();
-  if (now - last_sync_ >= sync_period_) {
+  if (sync_period_.count() > 0 && now - last_sync_ >= sync_period_) {
     destination_->sync();
     last_sync_ = now;
   }
@@ -277,7 +267,7 @@ void CaptureWriter::finish() {
   try {
     write_closing_words(true);
   } catch (const WriteError&) {
-    if (!can_roll_back_) {
+    if (!can_take_back_) {
       throw;
     }
     write_closing_words(false);
@@ -290,24 +280,17 @@ void CaptureWriter::finish() {
 
 void CaptureWriter::write_closing_words(bool with_declarations) {
   write_full_index();
-  const Mark before = mark();
-  const std::uint64_t declared_at = with_declarations ? bytes_written() : 0;
-  if (with_declarations) {
-    put_declarations(declarations_.all(), last_time_ns_);
-  }
-  put_end();
-  IndexPage page = std::exchange(index_, IndexPage());
-  (has_ended_tracks_ ? page.living_declarations : page.all_declarations) = declared_at;
-  const auto trailer = encode_trailer(bytes_written() + pending_.size());
-  put_index(page);
-  pending_.append(trailer);
-  try {
-    append_pending();
-  } catch (const WriteError&) {
-    index_ = std::move(page);
-    roll_back(before);
-    throw;
-  }
+  write_blocks([&] {
+    const std::uint64_t declared_at = with_declarations ? bytes_written() : 0;
+    if (with_declarations) {
+      put_declarations(declarations_.all(), last_time_ns_);
+    }
+    put_end();
+    (has_ended_tracks_ ? index_.living_declarations : index_.all_declarations) = declared_at;
+    const auto trailer = encode_trailer(bytes_written() + pending_.size());
+    put_index();
+    pending_.append(trailer);
+  });
 }
 
 void CaptureWriter::set_closing_fact(std::string_view key, std::uint64_t value) {
@@ -322,15 +305,13 @@ void CaptureWriter::set_closing_fact(std::string_view key, std::uint64_t value) 
 
 void CaptureWriter::put_header() {
   for_each_piece(declarations_.all(), [&](const Declarations& piece) {
-    raw_.clear();
-    TableWriter table(raw_, codec_->packing());
-    BlockFacts facts;
-    facts.kind = next_number_ == 0 ? BlockKind::header : BlockKind::declarations;
-    if (facts.kind == BlockKind::header) {
+    TableWriter table = begin_tables();
+    const BlockKind kind = next_number_ == 0 ? BlockKind::header : BlockKind::declarations;
+    if (kind == BlockKind::header) {
       encode_capture_header(header_, table);
     }
     encode_declarations(piece, table);
-    put_block(facts, raw_.bytes());
+    put_tables(kind, 0);
   });
 }
 
@@ -339,30 +320,25 @@ void CaptureWriter::put_declarations(const Declarations& declarations, std::int6
     return;
   }
   for_each_piece(declarations, [&](const Declarations& piece) {
-    raw_.clear();
-    TableWriter table(raw_, codec_->packing());
+    TableWriter table = begin_tables();
     encode_declarations(piece, table);
-    BlockFacts facts;
-    facts.kind = BlockKind::declarations;
-    facts.start_ns = time_ns;
-    facts.end_ns = time_ns;
-    put_block(facts, raw_.bytes());
+    put_tables(BlockKind::declarations, time_ns);
   });
 }
 
 void CaptureWriter::put_events(const EventBatch& batch) {
-  BlockFacts facts;
-  facts.start_ns = batch.start_ns;
-  facts.end_ns = batch.end_ns;
+  BlockHeader header;
+  header.start_ns = batch.start_ns;
+  header.end_ns = batch.end_ns;
   for (const ScopeRun& run : batch.runs) {
-    facts.scope_events += static_cast<std::uint32_t>(run.events.size());
+    header.scope_events += static_cast<std::uint32_t>(run.events.size());
   }
   if (!ring_) {
-    put_block(facts, events_raw_.bytes(), encoder_.cuts());
+    put_block(header, events_raw_.bytes(), encoder_.cuts());
     return;
   }
   held_.clear();
-  code_block(facts, events_raw_.bytes(), encoder_.cuts(), held_);
+  code_block(header, events_raw_.bytes(), encoder_.cuts(), held_);
   ring_->push(held_.bytes());
 }
 
@@ -376,22 +352,17 @@ void CaptureWriter::write_held() {
       return;
     }
     write_full_index();
-    const Mark before = mark();
-    if (owes_declarations_) {
-      put_declarations(declarations_.all(), header->start_ns);
-    }
-    // Numbers count the blocks of the file, which this one joins only here.
-    header->number = next_number_++;
-    const std::size_t at = pending_.size();
-    pending_.append(block);
-    encode_header(*header, std::span<std::byte, block_header_size>(pending_.data() + at, block_header_size));
-    list_block(*header, bytes_written() + at);
-    try {
-      append_pending();
-    } catch (...) {
-      roll_back(before);
-      throw;
-    }
+    write_blocks([&] {
+      if (owes_declarations_) {
+        put_declarations(declarations_.all(), header->start_ns);
+      }
+      // Numbers count the blocks of the file, which this one joins only here.
+      header->number = next_number_++;
+      const std::size_t at = pending_.size();
+      pending_.append(block);
+      encode_header(*header, std::span<std::byte, block_header_size>(pending_.data() + at, block_header_size));
+      list_block(*header, bytes_written() + at);
+    });
     owes_declarations_ = false;
   });
 }
@@ -408,115 +379,101 @@ void CaptureWriter::count_held() {
 
 /// A summary without room is left out: overviews of its blocks then have to read them.
 void CaptureWriter::write_summaries(const std::vector<FinishedSummary>& summaries) {
-  const Mark before = mark();
-  for (const FinishedSummary& summary : summaries) {
-    BlockFacts facts;
-    facts.kind = BlockKind::summary;
-    facts.level = summary.level;
-    facts.start_ns = summary.start_ns;
-    facts.end_ns = summary.end_ns;
-    facts.scope_events = static_cast<std::uint32_t>(std::min<std::uint64_t>(summary.scope_events, UINT32_MAX));
-    put_block(facts, summary.payload);
-  }
   try {
-    append_pending();
+    write_blocks([&] {
+      for (const FinishedSummary& summary : summaries) {
+        BlockHeader header;
+        header.kind = BlockKind::summary;
+        header.level = summary.level;
+        header.start_ns = summary.start_ns;
+        header.end_ns = summary.end_ns;
+        header.scope_events = static_cast<std::uint32_t>(std::min<std::uint64_t>(summary.scope_events, UINT32_MAX));
+        put_block(header, summary.payload);
+      }
+    });
   } catch (const WriteError&) {
-    roll_back(before);
+    return;
   }
 }
 
 void CaptureWriter::put_end() {
   CaptureEnd end;
   end.facts = closing_facts_;
-  std::vector<Ordered> order;
+  std::vector<TrackId> ids;
   for (const auto& [track, totals] : totals_) {
-    order.push_back({track.value(), 0});
+    ids.push_back(track);
   }
-  put_in_order(order);
-  for (const Ordered& next : order) {
-    end.tracks.push_back(totals_.at(TrackId(static_cast<std::uint32_t>(next.key))));
+  put_in_order(ids);
+  for (const TrackId id : ids) {
+    end.tracks.push_back(totals_.at(id));
   }
-  raw_.clear();
-  TableWriter table(raw_, codec_->packing());
+  TableWriter table = begin_tables();
   encode_capture_end(end, table);
-  BlockFacts facts;
-  facts.kind = BlockKind::end;
-  facts.start_ns = last_time_ns_;
-  facts.end_ns = last_time_ns_;
-  put_block(facts, raw_.bytes());
+  put_tables(BlockKind::end, last_time_ns_);
 }
 
-void CaptureWriter::put_index(const IndexPage& page) {
-  raw_.clear();
-  TableWriter table(raw_, codec_->packing());
-  encode_index(page, table);
+void CaptureWriter::put_index() {
+  finished_page_ = std::exchange(index_, IndexPage());
+  TableWriter table = begin_tables();
+  encode_index(*finished_page_, table);
   // The next index begins with this block.
   index_.previous_index = bytes_written() + pending_.size();
-  BlockFacts facts;
-  facts.kind = BlockKind::index;
-  put_block(facts, raw_.bytes());
+  put_tables(BlockKind::index, 0);
 }
 
 /// Writes an index page in advance if the next write might fill it, so that that write can be rolled back.
 void CaptureWriter::write_full_index() {
-  if (index_.blocks.size() + most_blocks_a_write < max_index_blocks) {
-    return;
-  }
-  const std::uint32_t number = next_number_;
-  IndexPage page = std::exchange(index_, IndexPage());
-  put_index(page);
-  try {
-    append_pending();
-  } catch (const WriteError&) {
-    index_ = std::move(page);
-    next_number_ = number;
-    pending_.clear();
-    throw;
+  if (index_.blocks.size() + most_blocks_a_write >= max_index_blocks) {
+    write_blocks([this] { put_index(); });
   }
 }
 
-void CaptureWriter::put_block(const BlockFacts& facts, std::span<const std::byte> raw,
-                              std::span<const std::size_t> cuts) {
+TableWriter CaptureWriter::begin_tables() {
+  raw_.clear();
+  return {raw_, codec_->packing()};
+}
+
+void CaptureWriter::put_tables(BlockKind kind, std::int64_t time_ns) {
+  BlockHeader header;
+  header.kind = kind;
+  header.start_ns = time_ns;
+  header.end_ns = time_ns;
+  put_block(header, raw_.bytes());
+}
+
+void CaptureWriter::put_block(BlockHeader header, std::span<const std::byte> raw, std::span<const std::size_t> cuts) {
   const std::uint64_t offset = bytes_written() + pending_.size();
-  const BlockHeader header = code_block(facts, raw, cuts, pending_);
+  code_block(header, raw, cuts, pending_);
   ++next_number_;
   list_block(header, offset);
 }
 
-BlockHeader CaptureWriter::code_block(const BlockFacts& facts, std::span<const std::byte> raw,
-                                      std::span<const std::size_t> cuts, ByteBuffer& out) {
+void CaptureWriter::code_block(BlockHeader& header, std::span<const std::byte> raw, std::span<const std::size_t> cuts,
+                               ByteBuffer& out) {
   require_size(raw.size());
   const std::size_t header_at = out.size();
   static_cast<void>(out.reserve(block_header_size + raw.size()));
   out.commit(block_header_size);
   std::size_t stored_size = raw.size() < least_to_compress ? 0 : codec_->compress(raw, cuts, out);
-  BlockHeader header;
   header.codec = codec_->id();
   if (stored_size == 0) {
     header.codec = CodecId::none;
     stored_size = raw.size();
     out.append(raw);
   }
-  header.kind = facts.kind;
-  header.level = facts.level;
   header.stored_size = static_cast<std::uint32_t>(stored_size);
   header.raw_size = static_cast<std::uint32_t>(raw.size());
   header.payload_crc = crc32c(out.bytes().subspan(header_at + block_header_size));
   header.number = next_number_;
-  header.start_ns = facts.start_ns;
-  header.end_ns = facts.end_ns;
-  header.scope_events = facts.scope_events;
   encode_header(header, std::span<std::byte, block_header_size>(out.data() + header_at, block_header_size));
-  return header;
 }
 
 void CaptureWriter::list_block(const BlockHeader& header, std::uint64_t offset) {
-  index_.blocks.push_back({offset, header.kind, header.level, header.number, header.start_ns, header.end_ns,
-                           header.scope_events, header.stored_size, header.raw_size});
+  index_.blocks.push_back(info_of(header, offset));
   if (index_.blocks.size() == max_index_blocks) {
     // Many declarations at once.
-    can_roll_back_ = false;
-    put_index(std::exchange(index_, IndexPage()));
+    can_take_back_ = false;
+    put_index();
   }
 }
 

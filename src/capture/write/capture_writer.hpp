@@ -57,7 +57,6 @@ class CaptureWriter final : public Sink {
   CaptureWriter(std::unique_ptr<BlockDestination> destination, CaptureWriterOptions options);
   /// The same into a new file. path() returns its name, since an existing file is never overwritten.
   CaptureWriter(const std::string& path, CaptureWriterOptions options);
-  ~CaptureWriter() override;
 
   /// Writes the batch's declarations and events in one write(2). About 6 ns of CPU per scope, and 7 for the summaries.
   /// Throws WriteError, and std::length_error if the batch does not fit into a block.
@@ -87,27 +86,18 @@ class CaptureWriter final : public Sink {
   [[nodiscard]] const std::string& path() const { return destination_->name(); }
 
  private:
-  struct BlockFacts {
-    BlockKind kind = BlockKind::events;
-    std::uint16_t level = 0;
-    std::int64_t start_ns = 0;
-    std::int64_t end_ns = 0;
-    std::uint32_t scope_events = 0;
-  };
-
-  /// The writer's state before it adds blocks to pending_, which is empty then.
-  struct Mark {
-    std::uint32_t next_number = 0;
-    std::size_t listed = 0;
-  };
-  [[nodiscard]] Mark mark();
-  /// Takes back blocks added since the mark that did not reach the file.
-  void roll_back(const Mark& mark);
+  /// Writes the blocks that put() adds to pending_, which is empty before: all of them reach the file, or none counts.
+  template <typename Put>
+  void write_blocks(const Put& put);
 
   void put_header();
-  /// Encodes a payload as a block with the next number at the end of `out`.
-  BlockHeader code_block(const BlockFacts& facts, std::span<const std::byte> raw, std::span<const std::size_t> cuts,
-                         ByteBuffer& out);
+  /// Empties raw_ for the tables of a block, which put_tables() then makes of it.
+  [[nodiscard]] TableWriter begin_tables();
+  void put_tables(BlockKind kind, std::int64_t time_ns);
+  /// Encodes a payload as a block with the next number at the end of `out`. Kind, level, times and the number of scope
+  /// events are given in `header`, which gets the rest.
+  void code_block(BlockHeader& header, std::span<const std::byte> raw, std::span<const std::size_t> cuts,
+                  ByteBuffer& out);
   /// Adds a block in pending_ to the index.
   void list_block(const BlockHeader& header, std::uint64_t offset);
   void put_declarations(const Declarations& declarations, std::int64_t time_ns);
@@ -123,11 +113,11 @@ class CaptureWriter final : public Sink {
   void write_summaries(const std::vector<FinishedSummary>& summaries);
   void write_ended_tracks();
   void put_end();
-  void put_index(const IndexPage& page);
+  void put_index();
   void write_full_index();
   void write_closing_words(bool with_declarations);
   /// Compresses a payload into a block at the end of pending_.
-  void put_block(const BlockFacts& facts, std::span<const std::byte> raw, std::span<const std::size_t> cuts = {});
+  void put_block(BlockHeader header, std::span<const std::byte> raw, std::span<const std::size_t> cuts = {});
   void append_pending();
   void sync_when_due();
   void count_totals(const EventBatch& batch);
@@ -145,13 +135,14 @@ class CaptureWriter final : public Sink {
   bool has_unstated_loss_ = false;
   bool owes_declarations_ = false;  // some were in a batch that could not be written
   bool has_ended_tracks_ = false;   // in blocks of their own
-  bool can_roll_back_ = true;       // no index page was added to pending_ since the mark
+  bool can_take_back_ = true;       // no index page was added to pending_ by write_blocks()
   std::vector<std::pair<std::string, std::uint64_t>> closing_facts_;
   IndexPage index_;
-  ByteBuffer raw_;         // the payload being encoded
-  ByteBuffer events_raw_;  // the payload of an events block
-  ByteBuffer pending_;     // blocks of the next write
-  ByteBuffer held_;        // a block on its way to the ring
+  std::optional<IndexPage> finished_page_;  // the one before, in pending_
+  ByteBuffer raw_;                          // the payload being encoded
+  ByteBuffer events_raw_;                   // the payload of an events block
+  ByteBuffer pending_;                      // blocks of the next write
+  ByteBuffer held_;                         // a block on its way to the ring
   std::uint32_t next_number_ = 0;
   std::int64_t last_time_ns_ = 0;
   std::unique_ptr<BlockRing> ring_;

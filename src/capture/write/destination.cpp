@@ -4,13 +4,10 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <cstdlib>
-#include <memory>
 #include <utility>
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/system/new_file.hpp"
@@ -56,8 +53,7 @@ FileDestination::FileDestination(const std::string& path) {
                      "; name a file in a directory that can be written to");
   }
   file_ = base::KnownFile(std::move(made.file));
-  const std::unique_ptr<char, decltype(&std::free)> absolute(::realpath(path_.c_str(), nullptr), &std::free);
-  absolute_path_ = absolute ? absolute.get() : path_;
+  absolute_path_ = base::resolve_links(path_);
   // On a file system without locks, others cannot see that this file is being written.
   static_cast<void>(base::lock_byte(file_.get(), writer_lock_byte));
   exchange_destination(nullptr, this);

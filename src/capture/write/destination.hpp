@@ -1,12 +1,10 @@
-// Destinations of a capture writer's bytes: a file, memory, or a ring in shared memory (block_ring.hpp).
+// Destinations of a capture writer's bytes: a file, or another that a caller implements.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "base/system/file.hpp"
 
@@ -77,19 +75,6 @@ class FileDestination final : public BlockDestination {
   std::uint64_t reserved_ = 0;  // room is guaranteed up to here
   bool can_reserve_ = true;
   bool is_closing_ = false;
-};
-
-/// Growing memory: for tests, and for captures that are passed on.
-class MemoryDestination final : public BlockDestination {
- public:
-  explicit MemoryDestination(std::shared_ptr<std::vector<std::byte>> bytes) : bytes_(std::move(bytes)) {}
-
-  void append(std::span<const std::byte> bytes) override { bytes_->insert(bytes_->end(), bytes.begin(), bytes.end()); }
-  [[nodiscard]] const std::string& name() const override { return name_; }
-
- private:
-  std::shared_ptr<std::vector<std::byte>> bytes_;
-  std::string name_ = "memory";
 };
 
 }  // namespace kymo::capture

@@ -7,7 +7,7 @@
 
 #include <kymo/batch_cursor.hpp>
 
-#include "capture/read/add_summaries.hpp"
+#include "capture/summary/totals.hpp"
 #include "timeline/display_order.hpp"
 #include "timeline/metric_families.hpp"
 #include "timeline/source.hpp"

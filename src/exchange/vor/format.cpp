@@ -43,7 +43,7 @@ VorColumn take_column(capture::ByteCursor& cursor) {
 
 std::unique_ptr<capture::ByteSource> open_source(const std::string& path) {
   try {
-    return capture::open_file_source(path);
+    return std::make_unique<capture::FileSource>(path);
   } catch (const CaptureError& error) {
     throw VorError(error.what());
   }

@@ -6,6 +6,8 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
+#include "base/text/ascii.hpp"
+
 namespace kymo::serve {
 namespace {
 
@@ -28,8 +30,7 @@ bool is_v4(const std::string& text) {
 /// Lower case, without a full name's final dot; addresses in canonical form.
 std::string normal(std::string_view name) {
   std::string text(name);
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  std::transform(text.begin(), text.end(), text.begin(), base::to_lower);
   if (!text.empty() && text.back() == '.') {
     text.pop_back();
   }

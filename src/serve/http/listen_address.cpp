@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -14,6 +13,7 @@
 #include <sys/socket.h>
 
 #include "base/text/ascii.hpp"
+#include "base/text/number_text.hpp"
 
 namespace kymo::serve {
 namespace {
@@ -22,12 +22,6 @@ namespace {
   throw std::invalid_argument("--listen " + std::string(text) +
                               ": not an address; write HOST:PORT, such as 127.0.0.1:7878, [::1]:7878 or localhost:0 "
                               "(port 0: any that is free)");
-}
-
-std::optional<std::uint16_t> parse_port(std::string_view digits) {
-  std::uint16_t port = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  return error == std::errc() && end == digits.data() + digits.size() ? std::optional(port) : std::nullopt;
 }
 
 bool is_name_or_address(std::string_view host) {
@@ -63,7 +57,8 @@ ListenAddress parse_listen_address(std::string_view text) {
     port = text;
     has_port = true;
   }
-  const std::optional<std::uint16_t> number = has_port ? parse_port(port) : std::optional(default_port);
+  const std::optional<std::uint16_t> number =
+      has_port ? base::parse_integer<std::uint16_t>(port) : std::optional(default_port);
   if (!is_name_or_address(host) || !number) {
     refuse(text);
   }

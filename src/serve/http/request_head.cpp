@@ -1,7 +1,9 @@
 #include "serve/http/request_head.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <utility>
 
 #include "base/text/ascii.hpp"
 
@@ -14,10 +16,7 @@ constexpr std::size_t longest_line = 8000;
 constexpr std::size_t longest_range = 64;
 
 bool starts_with(std::string_view line, std::string_view lower_case_name) {
-  return line.size() >= lower_case_name.size() &&
-         std::equal(lower_case_name.begin(), lower_case_name.end(), line.begin(), [](char expected, char given) {
-           return expected == (given >= 'A' && given <= 'Z' ? static_cast<char>(given - 'A' + 'a') : given);
-         });
+  return std::ranges::equal(lower_case_name, line.substr(0, lower_case_name.size()), {}, {}, base::to_lower);
 }
 
 bool is_control(char c) {
@@ -112,32 +111,24 @@ int check_request_head(std::string_view head) {
 }
 
 std::string_view explain_status(int status) {
-  switch (status) {
-    case 400:
-      return "The request cannot be understood, or carries a body.\n";
-    case 401:
-      return "A token is needed: open the URL that kymo serve printed, with all that follows its #.\n";
-    case 403:
-      return "This server does not go by that name, or the request comes from another site. Open the URL that kymo serve "
-             "printed; for another name of this machine, start kymo serve with --listen NAME:PORT.\n";
-    case 404:
-      return "There is nothing here, or the capture is gone.\n";
-    case 405:
-      return "Captures are only read: GET and HEAD.\n";
-    case 413:
-      return "That is too much at once: ask for at most 64 MiB, by a Range header.\n";
-    case 414:
-    case 431:
-      return "The request is too long.\n";
-    case 416:
-      return "Ask for one range within the file: bytes=FIRST-LAST.\n";
-    case 500:
-      return "The capture cannot be read.\n";
-    case 503:
-      return "Too many pages follow these captures already; close one and try again.\n";
-    default:
-      return {};
-  }
+  constexpr std::string_view too_long = "The request is too long.\n";
+  constexpr std::array<std::pair<int, std::string_view>, 11> refusals{{
+      {400, "The request cannot be understood, or carries a body.\n"},
+      {401, "A token is needed: open the URL that kymo serve printed, with all that follows its #.\n"},
+      {403,
+       "This server does not go by that name, or the request comes from another site. Open the URL that kymo serve "
+       "printed; for another name of this machine, start kymo serve with --listen NAME:PORT.\n"},
+      {404, "There is nothing here, or the capture is gone.\n"},
+      {405, "Captures are only read: GET and HEAD.\n"},
+      {413, "That is too much at once: ask for at most 64 MiB, by a Range header.\n"},
+      {414, too_long},
+      {416, "Ask for one range within the file: bytes=FIRST-LAST.\n"},
+      {431, too_long},
+      {500, "The capture cannot be read.\n"},
+      {503, "Too many pages follow these captures already; close one and try again.\n"},
+  }};
+  const auto* const found = std::ranges::find(refusals, status, &std::pair<int, std::string_view>::first);
+  return found != refusals.end() ? found->second : std::string_view();
 }
 
 }  // namespace kymo::serve

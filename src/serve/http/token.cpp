@@ -32,7 +32,7 @@ bool is_usable_token(std::string_view text) {
 
 bool carries_token(std::string_view authorization, std::string_view token) {
   constexpr std::string_view scheme = "Bearer ";
-  if (token.empty() || authorization.substr(0, scheme.size()) != scheme) {
+  if (token.empty() || !authorization.starts_with(scheme)) {
     return false;
   }
   const std::string_view given = authorization.substr(scheme.size());

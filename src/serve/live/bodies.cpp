@@ -3,9 +3,45 @@
 #include <algorithm>
 #include <span>
 
-#include "serve/live/messages.hpp"
+#include <nlohmann/json.hpp>
 
 namespace kymo::serve {
+namespace {
+
+nlohmann::ordered_json json_of(const CaptureState& capture, bool with_name) {
+  nlohmann::ordered_json json;
+  json["id"] = capture.id;
+  if (with_name) {
+    json["name"] = capture.name;
+  }
+  json["size"] = capture.size;
+  json["is_growing"] = capture.is_growing;
+  return json;
+}
+
+std::string dump(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+/// A server-sent event: "grown" with id, size and is_growing, or "added" with the name as well.
+std::string describe_event(std::string_view event, const CaptureState& capture) {
+  std::string text = "event: ";
+  text += event;
+  text += "\ndata: ";
+  text += dump(json_of(capture, event == "added"));  // one line, because JSON contains no raw line breaks
+  text += "\n\n";
+  return text;
+}
+
+}  // namespace
+
+std::string describe_captures(const std::vector<CaptureState>& captures) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const CaptureState& capture : captures) {
+    list.push_back(json_of(capture, true));
+  }
+  return dump({{"captures", std::move(list)}});
+}
 
 FileBody::FileBody(std::shared_ptr<const capture::ByteSource> file, std::uint64_t offset, std::uint64_t size)
     : file_(std::move(file)), offset_(offset), left_(size) {}
@@ -21,13 +57,6 @@ Body::Step FileBody::next(std::string& piece) {
   offset_ += size;
   left_ -= size;
   return left_ == 0 ? Step::done : Step::more;
-}
-
-OutlineBody::OutlineBody(std::shared_ptr<const capture::ByteSource> file, std::uint64_t from, std::uint64_t most_bytes)
-    : file_(std::move(file)), writer_(*file_, from, most_bytes) {}
-
-Body::Step OutlineBody::next(std::string& piece) {
-  return writer_.next(piece) ? Step::more : Step::done;
 }
 
 EventBody::EventBody(const Catalogue& catalogue, const GrowthWatch& watch, const Limits& limits,

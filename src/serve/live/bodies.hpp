@@ -1,19 +1,25 @@
-// Answer bodies for captures.
+// Answer bodies for captures. Names in JSON are not escaped for HTML: the page shows them as text, which makes them
+// harmless.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "capture/read/byte_source.hpp"
 #include "serve/http/answer.hpp"
 #include "serve/http/limits.hpp"
 #include "serve/live/catalogue.hpp"
 #include "serve/live/growth_watch.hpp"
-#include "serve/live/outline.hpp"
 
 namespace kymo::serve {
+
+/// {"captures":[{"id":0,"name":"run.kymo","size":123,"is_growing":true},...]}. Replaces bytes of a name that are not
+/// UTF-8.
+[[nodiscard]] std::string describe_captures(const std::vector<CaptureState>& captures);
 
 /// A range of a file's bytes.
 class FileBody final : public Body {
@@ -25,17 +31,6 @@ class FileBody final : public Body {
   std::shared_ptr<const capture::ByteSource> file_;
   std::uint64_t offset_;
   std::uint64_t left_;
-};
-
-/// The outline of a file.
-class OutlineBody final : public Body {
- public:
-  OutlineBody(std::shared_ptr<const capture::ByteSource> file, std::uint64_t from, std::uint64_t most_bytes);
-  Step next(std::string& piece) override;
-
- private:
-  std::shared_ptr<const capture::ByteSource> file_;
-  OutlineWriter writer_;
 };
 
 /// An event stream: first the state of every capture, then changes, and a heartbeat line if nothing happens. It has no

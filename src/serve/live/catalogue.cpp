@@ -30,13 +30,13 @@ std::int64_t wall_ns() {
 
 /// Whether an opened file, found in a directory, lies there once links are followed. A link in a served directory must
 /// not publish other files of the user who serves it.
-bool lies_within(const std::string& directory, const std::string& path, const FileIdentity& opened) {
+bool lies_within(const std::string& directory, const std::string& path, base::FileId opened) {
   std::error_code error;
   const fs::path folder = fs::canonical(directory, error);
   const fs::path file = fs::canonical(path, error);
   struct stat status {};
   return !error && std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end() &&
-         ::lstat(file.c_str(), &status) == 0 && FileIdentity{status.st_dev, status.st_ino} == opened;
+         ::lstat(file.c_str(), &status) == 0 && base::FileId{status.st_dev, status.st_ino} == opened;
 }
 
 }  // namespace
@@ -60,7 +60,7 @@ Catalogue::Catalogue(const std::vector<std::string>& paths, std::size_t most) : 
 Catalogue::Found Catalogue::examine(const Entry& entry, bool asks_for_owner) {
   Found found;
   struct stat status {};
-  if (::stat(entry.path.c_str(), &status) != 0 || FileIdentity{status.st_dev, status.st_ino} != entry.identity) {
+  if (::stat(entry.path.c_str(), &status) != 0 || base::FileId{status.st_dev, status.st_ino} != entry.identity) {
     found.is_gone = true;
     found.size = entry.state.size;
     return found;
@@ -71,7 +71,7 @@ Catalogue::Found Catalogue::examine(const Entry& entry, bool asks_for_owner) {
     return found;
   }
   try {
-    found.is_closed = ends_in_trailer(CaptureFile(entry.path), found.size);
+    found.is_closed = ends_in_trailer(capture::FileSource(entry.path), found.size);
     // A file that became larger is being written, if only by a copy from elsewhere, whose writer is not visible from
     // here.
     found.is_growing = !found.is_closed && (found.size > entry.state.size || entry.head.has_living_owner());
@@ -89,7 +89,8 @@ bool Catalogue::update(Entry& entry, bool asks_for_owner) {
   }
   if (!entry.head.is_known() && !found.is_gone) {
     try {
-      entry.head = CaptureHead(CaptureFile(entry.path), entry.path);  // the head was read before the recorder wrote it
+      entry.head =
+          CaptureHead(capture::FileSource(entry.path), entry.path);  // the head was read before the recorder wrote it
     } catch (const CaptureError&) {
       entry.head = CaptureHead();  // treated as without writer
     }
@@ -117,13 +118,12 @@ std::string Catalogue::name_for(const std::string& path) {
 }
 
 bool Catalogue::add(const std::string& path, bool is_first, const std::string& directory) {
-  struct stat status {};
-  if (!is_first && (::stat(path.c_str(), &status) != 0 || known_files_.count({status.st_dev, status.st_ino}) != 0)) {
+  if (const base::FileId present = base::id_of(path);
+      !is_first && (present.inode == 0 || known_files_.count(present) != 0)) {
     return false;
   }
-  const CaptureFile file(path);
-  if (known_files_.count(file.identity()) != 0 ||
-      (!directory.empty() && !lies_within(directory, path, file.identity()))) {
+  const capture::FileSource file(path);
+  if (known_files_.count(file.id()) != 0 || (!directory.empty() && !lies_within(directory, path, file.id()))) {
     return false;
   }
   if (entries_.size() >= most_) {
@@ -132,7 +132,7 @@ bool Catalogue::add(const std::string& path, bool is_first, const std::string& d
   }
   Entry entry;
   entry.path = path;
-  entry.identity = file.identity();
+  entry.identity = file.id();
   entry.head = CaptureHead(file, path);
   entry.state.size = file.size();
   entry.is_closed = ends_in_trailer(file, entry.state.size);
@@ -226,7 +226,7 @@ std::vector<CaptureChange> Catalogue::changes_since(std::uint64_t& generation) c
 
 std::shared_ptr<const capture::ByteSource> Catalogue::open(std::size_t id) const {
   std::string path;
-  FileIdentity identity;
+  base::FileId identity;
   {
     const std::lock_guard lock(mutex_);
     if (id >= entries_.size() || entries_[id].is_gone) {
@@ -236,8 +236,8 @@ std::shared_ptr<const capture::ByteSource> Catalogue::open(std::size_t id) const
     identity = entries_[id].identity;
   }
   try {
-    auto file = std::make_shared<const CaptureFile>(path);
-    return file->identity() == identity ? file : nullptr;
+    auto file = std::make_shared<const capture::FileSource>(path);
+    return file->id() == identity ? file : nullptr;
   } catch (const CaptureError&) {
     return nullptr;
   }

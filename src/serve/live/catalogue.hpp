@@ -5,14 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <string>
 #include <vector>
-
-#include <sys/types.h>
 
 #include "capture/read/byte_source.hpp"
 #include "serve/live/capture_head.hpp"
@@ -66,7 +63,7 @@ class Catalogue {
   };
   struct Entry {
     std::string path;
-    FileIdentity identity;
+    base::FileId identity;
     CaptureState state;
     CaptureHead head;
     bool is_closed = false;
@@ -91,7 +88,7 @@ class Catalogue {
   std::size_t most_;
   std::vector<Directory> directories_;
   std::vector<std::string> named_files_;
-  std::set<FileIdentity> known_files_;
+  std::set<base::FileId> known_files_;
   std::set<std::string> names_;
 
   mutable std::mutex mutex_;  // protects entries_ when written, and when read by another thread

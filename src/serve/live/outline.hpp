@@ -11,26 +11,27 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <kymo/capture.hpp>
 
 #include "capture/read/byte_source.hpp"
+#include "serve/http/answer.hpp"
 
 namespace kymo::serve {
 
-/// Writes the outline of a file, or of the part after an earlier outline's end, step by step. The file may contain any
+/// The outline of a file, or of the part after an earlier outline's end, step by step. The file may contain any
 /// bytes: unrecognised parts are left out, and the outline stops at a torn end.
-class OutlineWriter {
+class OutlineBody final : public Body {
  public:
   /// `from`: 0, or an earlier outline's end. Ends before the piece that would exceed `most_bytes`; a first piece is
-  /// written even if larger. The source must outlive the writer.
-  OutlineWriter(const capture::ByteSource& source, std::uint64_t from, std::uint64_t most_bytes);
+  /// written even if larger.
+  OutlineBody(std::shared_ptr<const capture::ByteSource> source, std::uint64_t from, std::uint64_t most_bytes);
 
-  /// Appends the next part of the outline: 64 KiB or slightly more, less at its end. Returns false when it is complete.
-  /// Throws CaptureError if the file cannot be read or was truncated.
-  bool next(std::string& out);
+  /// Appends 64 KiB or slightly more, less at the end. Throws CaptureError if the file cannot be read or was truncated.
+  Step next(std::string& out) override;
 
  private:
   void put_number(std::uint64_t number, unsigned bytes, std::string& out);
@@ -39,7 +40,7 @@ class OutlineWriter {
   bool find_blocks();
   bool take_block(const BlockInfo& block, std::string& out);
 
-  const capture::ByteSource& source_;
+  std::shared_ptr<const capture::ByteSource> source_;
   std::uint64_t most_bytes_;
   std::uint64_t written_ = 0;
   std::uint64_t end_;            // the pieces so far cover the file up to here

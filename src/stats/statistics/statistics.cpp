@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "capture/format/bytes.hpp"
-#include "capture/read/add_summaries.hpp"
+#include "capture/summary/totals.hpp"
 #include "stats/common/value_distribution.hpp"
 #include "timeline/source.hpp"
 

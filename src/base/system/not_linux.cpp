@@ -1,0 +1,34 @@
+// What macOS and browsers lack. The files of a WebAssembly program are private to it: no other process locks or fills
+// them. macOS's locks belong to the process: closing any other descriptor of the file releases them.
+#include <cerrno>
+#include <limits>
+
+#include "base/system/system.hpp"
+
+namespace kymo::base {
+
+std::uint64_t process_start(std::uint64_t /*pid*/) {
+  return 0;
+}
+
+int reserve_space(int /*file*/, std::uint64_t /*from*/, std::uint64_t /*bytes*/) noexcept {
+  return EOPNOTSUPP;
+}
+
+std::uint64_t spare_memory() {
+  return std::numeric_limits<std::uint64_t>::max();
+}
+
+std::uint64_t spare_room(const std::string& /*directory*/) {
+  return 0;
+}
+
+LockOutcome lock_byte(int /*file*/, std::uint64_t /*byte*/, bool /*waits*/) noexcept {
+  return LockOutcome::unsupported;
+}
+
+std::optional<int> lock_holder(int /*file*/, std::uint64_t /*byte*/) noexcept {
+  return std::nullopt;
+}
+
+}  // namespace kymo::base
