@@ -79,7 +79,8 @@ ParameterSet parameters_of(const BenchConfig& config) {
   return parameters;
 }
 
-void append_number(std::string& out, double value) {
+void append_number(std::string& out, std::string_view name, double value) {
+  out += name;
   if (!base::append_json_number(out, value)) {
     out += "null";
   }
@@ -96,17 +97,13 @@ std::string config_hash(const BenchConfig& config) {
 }
 
 std::string to_json(const EnergyReport& report) {
-  std::string json = R"({"energy_j":)";
-  append_number(json, report.energy_j);
-  json += R"(,"mean_watts":)";
-  append_number(json, report.mean_watts);
-  json += R"(,"peak_watts":)";
-  append_number(json, report.peak_watts);
-  json += R"(,"duration_s":)";
-  append_number(json, report.duration_s);
+  std::string json = "{";
+  append_number(json, R"("energy_j":)", report.energy_j);
+  append_number(json, R"(,"mean_watts":)", report.mean_watts);
+  append_number(json, R"(,"peak_watts":)", report.peak_watts);
+  append_number(json, R"(,"duration_s":)", report.duration_s);
   json += R"(,"samples":)" + std::to_string(report.samples);
-  json += R"(,"unknown_s":)";
-  append_number(json, report.unknown_s);
+  append_number(json, R"(,"unknown_s":)", report.unknown_s);
   json += R"(,"is_counted":)";
   json += report.is_counted ? "true" : "false";
   json += R"(,"label":)";
@@ -118,8 +115,7 @@ std::string to_json(const MemoryReport& report) {
   std::string json = R"({"label":)";
   base::append_json_string(json, report.label);
   json += R"(,"peak_rss":)" + std::to_string(report.peak_rss);
-  json += R"(,"mean_rss":)";
-  append_number(json, report.mean_rss);
+  append_number(json, R"(,"mean_rss":)", report.mean_rss);
   json += R"(,"kv_cache_total":)" + std::to_string(report.kv_cache_total);
   json += R"(,"activation_total":)" + std::to_string(report.activation_total);
   json += R"(,"temp_buffer_total":)" + std::to_string(report.temp_buffer_total);

@@ -4,36 +4,18 @@
 #include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <limits>
-#include <span>
 #include <stdexcept>
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <kymo/bench.hpp>
 
 #include "base/system/file.hpp"
-#include "base/text/escapes.hpp"
 #include "base/text/json_text.hpp"
 #include "base/text/text.hpp"
 
 namespace kymo::bench {
-namespace {
-
-template <typename Number>
-bool parse_all(std::string_view field, Number& value) {
-  const char* const end = field.data() + field.size();
-  const auto parsed = std::from_chars(field.data(), end, value);
-  return parsed.ec == std::errc() && parsed.ptr == end;
-}
-
-}  // namespace
-
-void append_field(std::string& out, std::string_view field) {
-  base::append_csv_field(out, field);
-}
 
 void append_field(std::string& out, double value) {
   if (std::isnan(value)) {
@@ -101,22 +83,6 @@ bool CsvScanner::next(std::vector<std::string>& fields) {
       return true;
     }
   }
-}
-
-bool parse_field(std::string_view field, double& value) {
-  if (field.empty()) {
-    value = std::numeric_limits<double>::quiet_NaN();
-    return true;
-  }
-  return parse_all(field, value);
-}
-
-bool parse_field(std::string_view field, std::uint64_t& value) {
-  return parse_all(field, value);
-}
-
-bool parse_field(std::string_view field, std::int64_t& value) {
-  return parse_all(field, value);
 }
 
 std::string quote_for_message(std::string_view text) {

@@ -1,16 +1,23 @@
 // CSV according to RFC 4180: fields of a line, and lines of a text.
 #pragma once
 
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
+
+#include "base/text/escapes.hpp"
 
 namespace kymo::bench {
 
 /// Appends a field, quoted if it holds a comma, a quote or a line break.
-void append_field(std::string& out, std::string_view field);
+inline void append_field(std::string& out, std::string_view field) {
+  base::append_csv_field(out, field);
+}
 /// Appends the shortest number that reads back as the same value; nothing for NaN.
 void append_field(std::string& out, double value);
 
@@ -39,9 +46,18 @@ class CsvScanner {
 
 /// Parses a whole field as a number, without blanks. Returns false if it is not a number or does not fit. An empty
 /// field is NaN.
-[[nodiscard]] bool parse_field(std::string_view field, double& value);
-[[nodiscard]] bool parse_field(std::string_view field, std::uint64_t& value);
-[[nodiscard]] bool parse_field(std::string_view field, std::int64_t& value);
+template <typename Number>
+[[nodiscard]] bool parse_field(std::string_view field, Number& value) {
+  if constexpr (std::is_floating_point_v<Number>) {
+    if (field.empty()) {
+      value = std::numeric_limits<Number>::quiet_NaN();
+      return true;
+    }
+  }
+  const char* const end = field.data() + field.size();
+  const auto parsed = std::from_chars(field.data(), end, value);
+  return parsed.ec == std::errc() && parsed.ptr == end;
+}
 
 /// Text from a file in a form for messages: quoted, cut, control characters escaped.
 [[nodiscard]] std::string quote_for_message(std::string_view text);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <csignal>
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>

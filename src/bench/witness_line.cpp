@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <cmath>
-#include <cstdint>
 #include <stdexcept>
 #include <type_traits>
 
@@ -172,6 +171,16 @@ std::string footer_line(const WitnessTotals& totals, std::string_view head) {
   append_float(line, totals.mean_cut_cost, "mean_cut_cost");
   line += R"(},"previous":")" + std::string(head) + R"(","head":")" + std::string(head) + '"';
   return line;
+}
+
+void count(const WitnessEntry& entry, double& cut_cost, WitnessTotals& totals) {
+  ++totals.entries;
+  totals.gates += entry.keep_mask.size();
+  for (const bool is_kept : entry.keep_mask) {
+    totals.kept += is_kept ? 1 : 0;
+  }
+  cut_cost += entry.cut_cost;
+  totals.mean_cut_cost = cut_cost / static_cast<double>(totals.entries);
 }
 
 std::string close_line(std::string& line) {

@@ -13,6 +13,9 @@ namespace kymo::bench {
 [[nodiscard]] std::string entry_line(const WitnessEntry& entry, std::string_view previous);
 [[nodiscard]] std::string footer_line(const WitnessTotals& totals, std::string_view head);
 
+/// Counts an entry. `cut_cost`: the sum of all.
+void count(const WitnessEntry& entry, double& cut_cost, WitnessTotals& totals);
+
 /// Closes a line with the hash of its bytes and returns the hash.
 std::string close_line(std::string& line);
 /// Removes the hash from a closed line. Returns it, or an empty text if the line does not end with a correct hash.

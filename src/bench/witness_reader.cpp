@@ -4,7 +4,6 @@
 #include <cstring>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -110,7 +109,7 @@ class ChainReader {
       return fail("it does not follow on the line before: lines were taken out, put in or moved");
     }
     previous_ = hash;
-    count(entry);
+    bench::count(entry, cut_cost_sum_, report_.totals);
     return true;
   }
 
@@ -152,17 +151,6 @@ class ChainReader {
     report_.head = previous_;
     report_.is_whole = true;
     return false;
-  }
-
-  void count(const WitnessEntry& entry) {
-    WitnessTotals& totals = report_.totals;
-    ++totals.entries;
-    totals.gates += entry.keep_mask.size();
-    for (const bool is_kept : entry.keep_mask) {
-      totals.kept += is_kept ? 1 : 0;
-    }
-    cut_cost_sum_ += entry.cut_cost;
-    totals.mean_cut_cost = cut_cost_sum_ / static_cast<double>(totals.entries);
   }
 
   LineReader lines_;

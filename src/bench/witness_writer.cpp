@@ -2,7 +2,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <optional>
-#include <utility>
 
 #include <unistd.h>
 
@@ -49,13 +48,7 @@ class WitnessWriter::Implementation {
     std::string line = bench::entry_line(entry, previous_);
     previous_ = bench::close_line(line);
     append(line);
-    ++totals_.entries;
-    totals_.gates += entry.keep_mask.size();
-    for (const bool is_kept : entry.keep_mask) {
-      totals_.kept += is_kept ? 1 : 0;
-    }
-    cut_cost_sum_ += entry.cut_cost;
-    totals_.mean_cut_cost = cut_cost_sum_ / static_cast<double>(totals_.entries);
+    bench::count(entry, cut_cost_sum_, totals_);
   }
 
   std::string finish() {

@@ -14,7 +14,6 @@
 #include "stats/compare/side_samples.hpp"
 #include "stats/energy/energy.hpp"
 #include "stats/energy/function_energy.hpp"
-#include "stats/statistics/lock_statistics.hpp"
 #include "stats/statistics/statistics.hpp"
 #include "stats/statistics/thread_activity.hpp"
 
@@ -75,10 +74,6 @@ CaptureComparison compare_captures(const std::vector<std::string>& base, const s
           std::move(found.only_in_new),
           std::move(found.other_units),
           stats::compare_configurations(base_facts, changed_facts)};
-}
-
-std::vector<LockStatistics> lock_statistics(const Timeline& timeline, const Statistics& statistics) {
-  return stats::lock_statistics(timeline, statistics);
 }
 
 bool is_unresolved(std::string_view span_name) noexcept {

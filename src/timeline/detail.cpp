@@ -168,6 +168,15 @@ void take_frames(const EventBatch& batch, Detail& out) {
   }
 }
 
+/// Adds a following group to a group.
+void join(SampleGroup& group, const SampleGroup& later) {
+  group.end_ns = later.end_ns;
+  group.min = std::min(group.min, later.min);
+  group.max = std::max(group.max, later.max);
+  group.last = later.last;
+  group.is_stale = group.is_stale && later.is_stale;
+}
+
 void take_samples(const EventBatch& batch, Detail& out) {
   std::map<MetricId, DetailSeries> all;
   for (const SampleRun& run : batch.samples) {
@@ -198,21 +207,109 @@ void take_samples(const EventBatch& batch, Detail& out) {
   }
 }
 
+template <typename Mark>
+bool is_earlier(const Mark& a, const Mark& b) {
+  return a.time_ns < b.time_ns;
+}
+
+void take_messages(const EventBatch& batch, Detail& out) {
+  std::map<TrackId, std::vector<const Message*>> by_track;
+  for (const Message& message : batch.messages) {
+    by_track[message.track].push_back(&message);
+  }
+  const std::size_t together = batch.messages.size() / Detail::most_marks + 1;
+  for (auto& [track, messages] : by_track) {
+    std::stable_sort(messages.begin(), messages.end(),
+                     [](const Message* a, const Message* b) { return a->time_ns < b->time_ns; });
+    for (std::size_t i = 0; i < messages.size() && out.messages.size() < Detail::most_marks; i += together) {
+      DetailMessage& mark = out.messages.emplace_back();
+      mark.time_ns = messages[i]->time_ns;
+      mark.track = track;
+      mark.count = static_cast<std::uint32_t>(std::min(together, messages.size() - i));
+      mark.is_cut = messages[i]->is_cut || messages[i]->text.size() > DetailMessage::most_bytes;
+      mark.text = messages[i]->text.substr(0, DetailMessage::most_bytes);
+    }
+  }
+  std::stable_sort(out.messages.begin(), out.messages.end(), is_earlier<DetailMessage>);
+}
+
+/// Spreads ascending ids.
+std::uint64_t mixed(std::uint64_t id) {
+  id ^= id >> 31U;
+  id *= 0x9E3779B97F4A7C15U;
+  return id ^ (id >> 29U);
+}
+
+void take_flows(const EventBatch& batch, Detail& out) {
+  // Flows are selected by id, so that the selected ones are complete in every block.
+  std::uint64_t mask = 0;
+  while (batch.flows.size() / (mask + 1) > Detail::most_marks / 2 && mask + 1 != 0) {
+    mask = 2 * mask + 1;
+  }
+  for (const FlowEvent& flow : batch.flows) {
+    if ((mixed(flow.flow_id) & mask) == 0 && out.flows.size() < Detail::most_marks) {
+      out.flows.push_back(flow);
+    }
+  }
+  std::stable_sort(out.flows.begin(), out.flows.end(), is_earlier<FlowEvent>);
+}
+
+void take_stack_samples(const EventBatch& batch, Detail& out) {
+  const std::size_t step = batch.stack_samples.size() / Detail::most_marks + 1;
+  for (std::size_t i = 0; i < batch.stack_samples.size(); i += step) {
+    out.stack_samples.push_back(batch.stack_samples[i]);
+  }
+  std::stable_sort(out.stack_samples.begin(), out.stack_samples.end(), is_earlier<StackSample>);
+}
+
+/// Events at points in time: messages, flows, sync points, samples of stacks.
+void take_marks(const EventBatch& batch, Detail& out) {
+  take_messages(batch, out);
+  take_flows(batch, out);
+  take_stack_samples(batch, out);
+  out.sync_points.assign(
+      batch.sync_points.begin(),
+      batch.sync_points.begin() + static_cast<std::ptrdiff_t>(std::min(batch.sync_points.size(), Detail::most_marks)));
+  std::stable_sort(out.sync_points.begin(), out.sync_points.end(), is_earlier<SyncPoint>);
+}
+
+/// Times of damaged captures may descend or overlap; binary searches rely on their order.
+void make_disjoint(std::vector<ThreadState>& states) {
+  std::stable_sort(states.begin(), states.end(),
+                   [](const ThreadState& a, const ThreadState& b) { return a.start_ns < b.start_ns; });
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    states[i].duration_ns = std::max<std::int64_t>(states[i].duration_ns, 0);
+    const std::int64_t end_ns = base::add_length(states[i].start_ns, states[i].duration_ns);
+    const std::int64_t most_ns = i + 1 < states.size() ? states[i + 1].start_ns : end_ns;
+    states[i].duration_ns = base::length_between(states[i].start_ns, std::min(end_ns, most_ns));
+  }
+}
+
+/// Run states. `with_states`: each one, too.
+void take_states(const EventBatch& batch, bool with_states, Detail& out) {
+  if (batch.states.empty() && batch.wakes.empty()) {
+    return;
+  }
+  capture::Coverage coverage;
+  for (const StateRun& run : batch.states) {
+    coverage.add(run);
+  }
+  if (with_states) {
+    out.wakes = batch.wakes;
+    std::stable_sort(out.wakes.begin(), out.wakes.end(),
+                     [](const ThreadWake& a, const ThreadWake& b) { return a.time_ns < b.time_ns; });
+    out.states = batch.states;
+    std::stable_sort(out.states.begin(), out.states.end(),
+                     [](const StateRun& a, const StateRun& b) { return a.thread < b.thread; });
+    for (StateRun& run : out.states) {
+      make_disjoint(run.states);
+    }
+  }
+  put_rows(coverage, out.state_bins);
+  sort_rows(out.state_bins);
+}
+
 }  // namespace
-
-std::int64_t subtract_times(std::int64_t later_ns, std::int64_t earlier_ns) {
-  const auto difference = static_cast<std::uint64_t>(later_ns) - static_cast<std::uint64_t>(earlier_ns);
-  const auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  return later_ns < earlier_ns ? 0 : static_cast<std::int64_t>(std::min(difference, most));
-}
-
-void join(SampleGroup& group, const SampleGroup& later) {
-  group.end_ns = later.end_ns;
-  group.min = std::min(group.min, later.min);
-  group.max = std::max(group.max, later.max);
-  group.last = later.last;
-  group.is_stale = group.is_stale && later.is_stale;
-}
 
 void put_rows(const Coverage& coverage, std::array<DetailBins, Detail::levels>& out) {
   Coverage coarse;
@@ -295,7 +392,7 @@ DetailFrames make_frames(FrameStreamId stream, std::vector<std::int64_t> marks_n
     FrameGroup& group = frames.groups.back();
     group.end_ns = end;
     ++group.count;
-    if (const std::int64_t length = subtract_times(end, start); length > group.longest_ns) {
+    if (const std::int64_t length = base::length_between(start, end); length > group.longest_ns) {
       group.longest_ns = length;
       group.longest_start_ns = start;
     }

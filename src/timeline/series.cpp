@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <numeric>
 
 #include <kymo/batch_cursor.hpp>
 
+#include "timeline/metric_samples.hpp"
 #include "timeline/timeline_implementation.hpp"
 
 namespace kymo {
@@ -14,13 +14,13 @@ using timeline::Source;
 
 namespace {
 
-/// The events of one kind in the range, by ascending time; `events` selects their vector in a batch.
-template <typename Event, typename Events>
-std::vector<Event> gather(const Timeline& timeline, TimeRange range, Events events) {
+/// The events of one kind in the range, by ascending time; `events` is their list in a batch.
+template <typename Event>
+std::vector<Event> gather(const Timeline& timeline, TimeRange range, std::vector<Event> EventBatch::*events) {
   std::vector<Event> found;
   BatchCursor cursor(timeline, range, BatchParts::others);
   for (EventBatch batch; cursor.next(batch);) {
-    for (const Event& event : events(batch)) {
+    for (const Event& event : batch.*events) {
       if (event.time_ns >= range.start_ns && event.time_ns < range.end_ns) {
         found.push_back(event);
       }
@@ -59,15 +59,13 @@ std::vector<std::int64_t> marks_around(const Source& source, FrameStreamId strea
     }
   };
   for (std::size_t block = 0; block < source.block_count(); ++block) {
-    const bool begins_before = source.start_ns(block) <= range.start_ns;
-    const bool ends_after = source.end_ns(block) >= range.end_ns;
     if (source.start_ns(block) < range.end_ns && source.end_ns(block) >= range.start_ns) {
       take(block);
     }
-    if (begins_before) {
+    if (source.start_ns(block) <= range.start_ns) {
       before.push_back(block);
     }
-    if (ends_after) {
+    if (source.end_ns(block) >= range.end_ns) {
       after.push_back(block);
     }
   }
@@ -122,55 +120,29 @@ std::vector<Frame> Timeline::frames(FrameStreamId stream, TimeRange range) const
 
 MetricSeries Timeline::series(MetricId metric, TimeRange range) const {
   MetricSeries series;
-  bool is_sorted = true;
+  const auto is_wanted = [range](std::int64_t time_ns) { return time_ns >= range.start_ns && time_ns < range.end_ns; };
   BatchCursor cursor(*this, range, BatchParts::samples);
   for (EventBatch batch; cursor.next(batch);) {
     for (const SampleRun& run : batch.samples) {
-      if (run.metric != metric) {
-        continue;
-      }
-      for (std::size_t i = 0; i < run.times_ns.size() && i < run.values.size(); ++i) {
-        if (run.times_ns[i] >= range.start_ns && run.times_ns[i] < range.end_ns) {
-          is_sorted = is_sorted && (series.times_ns.empty() || series.times_ns.back() <= run.times_ns[i]);
-          series.times_ns.push_back(run.times_ns[i]);
-          series.values.push_back(run.values[i]);
-          series.flags.push_back(i < run.flags.size() ? run.flags[i] : std::uint8_t{0});
-        }
+      if (run.metric == metric) {
+        timeline::append_samples(run, is_wanted, series);
       }
     }
   }
-  if (!is_sorted) {
-    std::vector<std::size_t> order(series.times_ns.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&series](std::size_t a, std::size_t b) { return series.times_ns[a] < series.times_ns[b]; });
-    MetricSeries sorted;
-    sorted.times_ns.reserve(order.size());
-    sorted.values.reserve(order.size());
-    sorted.flags.reserve(order.size());
-    for (const std::size_t i : order) {
-      sorted.times_ns.push_back(series.times_ns[i]);
-      sorted.values.push_back(series.values[i]);
-      sorted.flags.push_back(series.flags[i]);
-    }
-    series = std::move(sorted);
-  }
+  timeline::sort_by_time(series);
   return series;
 }
 
 std::vector<Message> Timeline::messages(TimeRange range) const {
-  return gather<Message>(
-      *this, range, [](const EventBatch& batch) -> auto& { return batch.messages; });
+  return gather(*this, range, &EventBatch::messages);
 }
 
 std::vector<FlowEvent> Timeline::flows(TimeRange range) const {
-  return gather<FlowEvent>(
-      *this, range, [](const EventBatch& batch) -> auto& { return batch.flows; });
+  return gather(*this, range, &EventBatch::flows);
 }
 
 std::vector<SyncPoint> Timeline::sync_points(TimeRange range) const {
-  return gather<SyncPoint>(
-      *this, range, [](const EventBatch& batch) -> auto& { return batch.sync_points; });
+  return gather(*this, range, &EventBatch::sync_points);
 }
 
 std::vector<Phase> Timeline::phases() const {

@@ -7,11 +7,6 @@ namespace kymo::timeline {
 
 namespace {
 
-std::string_view text_of(const ArgumentValue& value, std::string_view text) {
-  return value.bits <= text.size() ? text.substr(static_cast<std::size_t>(value.bits), value.text_size)
-                                   : std::string_view();
-}
-
 std::uint16_t flags_of(unsigned scope_flags) {
   static_assert(capture::ScopeSpan::unbalanced == Span::unbalanced &&
                 capture::ScopeSpan::self_is_bound == Span::self_is_bound);
@@ -24,17 +19,31 @@ std::int64_t elapsed(std::int64_t a, std::int64_t b) {
   return b < a || difference < 0 ? 0 : difference;
 }
 
-}  // namespace
-
-void append_argument(const ArgumentValue& value, std::string_view text, SpanList& out) {
+/// Appends an argument of a batch whose text is `text` to other arguments and their text.
+void append_argument(const ArgumentValue& value, std::string_view text, std::vector<ArgumentValue>& to,
+                     std::string& to_text) {
   ArgumentValue copy = value;
   if (value.type == ArgumentType::string) {
     const std::string_view content = text_of(value, text);
-    copy.bits = out.text.size();
+    copy.bits = to_text.size();
     copy.text_size = static_cast<std::uint32_t>(content.size());
-    out.text += content;
+    to_text += content;
   }
-  out.arguments.push_back(copy);
+  to.push_back(copy);
+}
+
+}  // namespace
+
+Span open_async_span(const AsyncBegin& begin, std::int64_t end_ns) {
+  Span span;
+  span.start_ns = begin.time_ns;
+  span.duration_ns = std::max<std::int64_t>(end_ns - begin.time_ns, 0);
+  span.self_ns = span.duration_ns;
+  span.async_id = begin.async_id;
+  span.track = begin.track;
+  span.name = begin.name;
+  span.flags = Span::open;
+  return span;
 }
 
 void append_span_events(const EventBatch& batch, TrackId track, SpanList& out) {
@@ -54,14 +63,15 @@ void append_span_events(const EventBatch& batch, TrackId track, SpanList& out) {
     const std::size_t end =
         std::min(batch.span_arguments.size(), std::size_t{event.first_argument} + std::size_t{event.argument_count});
     for (std::size_t i = event.first_argument; i < end; ++i) {
-      append_argument(batch.span_arguments[i], batch.text, out);
+      append_argument(batch.span_arguments[i], batch.text, out.arguments, out.text);
       ++span.argument_count;
     }
     out.spans.push_back(span);
   }
 }
 
-Span SpanBuilder::span_of(std::size_t level, std::int64_t end_ns) const {
+/// The scope open at a level, up to a time, with these flags in addition to its own.
+void SpanBuilder::append_span(std::size_t level, std::int64_t end_ns, unsigned flags, SpanList& out) const {
   const capture::ScopeStack::Level open = stack_[level];
   Span span;
   span.start_ns = open.start_ns;
@@ -77,48 +87,47 @@ Span SpanBuilder::span_of(std::size_t level, std::int64_t end_ns) const {
   span.track = track_;
   span.site = open.site;
   span.depth = static_cast<std::uint16_t>(level);
-  span.flags = flags_of(open.flags);
-  return span;
+  span.flags = static_cast<std::uint16_t>(flags_of(open.flags) | flags);
+  const Place place = put(level, out);
+  span.first_argument = place.first;
+  span.argument_count = place.count;
+  out.spans.push_back(span);
 }
 
-SpanBuilder::Place SpanBuilder::put(const Pending& pending, SpanList& out) {
+SpanBuilder::Place SpanBuilder::put(std::size_t level, SpanList& out) const {
+  if (level >= pending_.size() || pending_[level].values.empty()) {
+    return {};
+  }
+  const Pending& pending = pending_[level];
   const Place place{static_cast<std::uint32_t>(out.arguments.size()),
                     static_cast<std::uint32_t>(pending.values.size())};
   for (const ArgumentValue& value : pending.values) {
-    append_argument(value, pending.text, out);
+    append_argument(value, pending.text, out.arguments, out.text);
   }
   return place;
 }
 
+void SpanBuilder::forget(std::size_t level) {
+  if (level < pending_.size()) {
+    pending_count_ -= pending_[level].values.size();
+    pending_[level].values.clear();
+    pending_[level].text.clear();
+  }
+}
+
 void SpanBuilder::append_open(std::int64_t end_ns, std::uint16_t flags, SpanList& out) const {
   for (std::size_t level = 0; level < stack_.depth(); ++level) {
-    Span span = span_of(level, end_ns);
-    span.flags = static_cast<std::uint16_t>(span.flags | flags);
-    if (level < pending_.size()) {
-      const Place place = put(pending_[level], out);
-      span.first_argument = place.first;
-      span.argument_count = place.count;
-    }
-    out.spans.push_back(span);
+    append_span(level, end_ns, flags, out);
   }
 }
 
 void SpanBuilder::end_lost(const ScopeRun& run, SpanList& out) {
   const std::size_t kept = capture::count_kept(stack_, stack_.depth(), run);
   for (std::size_t level = stack_.depth(); level > kept; --level) {
-    Span span = span_of(level - 1, last_ns_);
-    span.flags = static_cast<std::uint16_t>(span.flags | Span::end_unknown | Span::self_is_bound);
-    if (level <= pending_.size()) {
-      const Place place = put(pending_[level - 1], out);
-      span.first_argument = place.first;
-      span.argument_count = place.count;
-    }
-    out.spans.push_back(span);
+    append_span(level - 1, last_ns_, Span::end_unknown | Span::self_is_bound, out);
   }
   for (std::size_t level = kept; level < pending_.size(); ++level) {
-    pending_count_ -= pending_[level].values.size();
-    pending_[level].values.clear();
-    pending_[level].text.clear();
+    forget(level);
   }
 }
 
@@ -130,14 +139,7 @@ void SpanBuilder::attach(std::size_t depth, const ArgumentValue& value, std::str
     pending_.resize(depth);
   }
   Pending& pending = pending_[depth - 1];
-  ArgumentValue copy = value;
-  if (value.type == ArgumentType::string) {
-    const std::string_view content = text_of(value, text);
-    copy.bits = pending.text.size();
-    copy.text_size = static_cast<std::uint32_t>(content.size());
-    pending.text += content;
-  }
-  pending.values.push_back(copy);
+  append_argument(value, text, pending.values, pending.text);
   ++pending_count_;
 }
 
@@ -148,14 +150,8 @@ void SpanBuilder::assign_arguments(const ScopeRun& run, std::string_view text, S
   const auto end_down_to = [&](std::size_t stays) {
     while (depth > stays) {
       --depth;
-      Place place;
-      if (depth < pending_.size() && !pending_[depth].values.empty()) {
-        place = put(pending_[depth], out);
-        pending_count_ -= pending_[depth].values.size();
-        pending_[depth].values.clear();
-        pending_[depth].text.clear();
-      }
-      ended_.push_back(place);
+      ended_.push_back(put(depth, out));
+      forget(depth);
     }
   };
   for (std::size_t i = 0; i < run.events.size(); ++i) {
@@ -163,12 +159,8 @@ void SpanBuilder::assign_arguments(const ScopeRun& run, std::string_view text, S
       attach(depth, run.arguments[next++].value, text);
     }
     const ScopeEvent& event = run.events[i];
-    if (event.is_open()) {
-      end_down_to(event.depth);
-      depth += depth < capture::deepest_scope ? 1 : 0;
-    } else {
-      end_down_to(event.depth);
-    }
+    end_down_to(event.depth);
+    depth += event.is_open() && depth < capture::deepest_scope ? 1U : 0U;
   }
   for (; next < run.arguments.size(); ++next) {
     attach(depth, run.arguments[next].value, text);

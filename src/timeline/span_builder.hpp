@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <kymo/export.hpp>
@@ -39,7 +38,7 @@ class SpanBuilder {
     std::vector<ArgumentValue> values;
     std::string text;
   };
-  /// The arguments of an ended scope: their position in the list.
+  /// The arguments of a scope: their position in the list.
   struct Place {
     std::uint32_t first = 0;
     std::uint32_t count = 0;
@@ -48,8 +47,9 @@ class SpanBuilder {
   void end_lost(const ScopeRun& run, SpanList& out);
   void assign_arguments(const ScopeRun& run, std::string_view text, SpanList& out);
   void attach(std::size_t depth, const ArgumentValue& value, std::string_view text);
-  [[nodiscard]] static Place put(const Pending& pending, SpanList& out);
-  [[nodiscard]] Span span_of(std::size_t level, std::int64_t end_ns) const;
+  [[nodiscard]] Place put(std::size_t level, SpanList& out) const;
+  void forget(std::size_t level);
+  void append_span(std::size_t level, std::int64_t end_ns, unsigned flags, SpanList& out) const;
 
   TrackId track_;
   capture::ScopeStack stack_;
@@ -62,8 +62,14 @@ class SpanBuilder {
 /// Appends the emitted and ended async spans of a batch: those of one track, or of all tracks if `track` is 0.
 KYMO_API void append_span_events(const EventBatch& batch, TrackId track, SpanList& out);
 
-/// Appends an argument of a batch whose text is `text`.
-void append_argument(const ArgumentValue& value, std::string_view text, SpanList& out);
+/// An async span that had not ended at a time.
+[[nodiscard]] Span open_async_span(const AsyncBegin& begin, std::int64_t end_ns);
+
+/// The content of an argument of the type string: a part of its batch's text. Empty in damaged data.
+[[nodiscard]] inline std::string_view text_of(const ArgumentValue& value, std::string_view text) {
+  return value.bits <= text.size() ? text.substr(static_cast<std::size_t>(value.bits), value.text_size)
+                                   : std::string_view();
+}
 
 /// The spans of one track in consecutive batches, in the order in which they ended. Spans that are still open come last
 /// and extend to the end of the last batch.

@@ -81,16 +81,6 @@ class ThreadStates::Implementation {
     }
   }
 
-  [[nodiscard]] bool empty() const { return pieces_.empty(); }
-  [[nodiscard]] std::vector<ThreadId> threads_of(TrackId track) const {
-    const auto found = threads_.find(track);
-    return found != threads_.end() ? found->second : std::vector<ThreadId>();
-  }
-  [[nodiscard]] std::vector<ThreadState> states(ThreadId thread, TimeRange range);
-  [[nodiscard]] std::optional<RunTimes> times(TrackId track, TimeRange range);
-  [[nodiscard]] KnownStates known(ThreadId thread, TimeRange range);
-
- private:
   using Pieces = std::vector<Piece>;
   struct Decoded {
     std::size_t source = 0;
@@ -98,18 +88,24 @@ class ThreadStates::Implementation {
     std::unordered_map<ThreadId, std::vector<ThreadState>> states;
   };
 
-  void read_index();
-  void join_tracks(const Timeline& timeline);
   [[nodiscard]] const std::vector<ThreadState>& decode(const Piece& piece, ThreadId thread);
   [[nodiscard]] KnownStates add_up(ThreadId thread, Pieces::const_iterator first, Pieces::const_iterator last,
                                    TimeRange range);
   [[nodiscard]] std::optional<RunTimes> times_of(ThreadId thread, const Pieces& pieces, TimeRange range);
 
-  static constexpr std::size_t most_decoded = 4;
-
-  std::span<const std::unique_ptr<timeline::Source>> sources_;
+  // Of ThreadStates, whose functions are below.
+  // NOLINTBEGIN(readability-identifier-naming)
   std::unordered_map<ThreadId, Pieces> pieces_;
   std::unordered_map<TrackId, std::vector<ThreadId>> threads_;
+  // NOLINTEND(readability-identifier-naming)
+
+ private:
+  static constexpr std::size_t most_decoded = 4;
+
+  void read_index();
+  void join_tracks(const Timeline& timeline);
+
+  std::span<const std::unique_ptr<timeline::Source>> sources_;
   std::list<Decoded> decoded_;  // the latest first
 };
 
@@ -153,9 +149,7 @@ void ThreadStates::Implementation::read_index() {
 void ThreadStates::Implementation::join_tracks(const Timeline& timeline) {
   threads_ = timeline::threads_of_tracks(timeline.declarations());
   for (auto& [track, threads] : threads_) {
-    threads.erase(
-        std::remove_if(threads.begin(), threads.end(), [this](ThreadId thread) { return pieces_.count(thread) == 0; }),
-        threads.end());
+    std::erase_if(threads, [this](ThreadId thread) { return pieces_.count(thread) == 0; });
   }
 }
 
@@ -182,16 +176,16 @@ const std::vector<ThreadState>& ThreadStates::Implementation::decode(const Piece
   return decoded_.front().states[thread];
 }
 
-std::vector<ThreadState> ThreadStates::Implementation::states(ThreadId thread, TimeRange range) {
+std::vector<ThreadState> ThreadStates::states(ThreadId thread, TimeRange range) const {
   std::vector<ThreadState> all;
-  const auto pieces = pieces_.find(thread);
-  if (pieces == pieces_.end()) {
+  const auto pieces = implementation_->pieces_.find(thread);
+  if (pieces == implementation_->pieces_.end()) {
     return all;
   }
-  const Pieces& known = pieces->second;
+  const std::vector<Piece>& known = pieces->second;
   for (auto piece = first_after(known, range.start_ns); piece != known.end() && piece->start_ns < range.end_ns;
        ++piece) {
-    for (const ThreadState& state : decode(*piece, thread)) {
+    for (const ThreadState& state : implementation_->decode(*piece, thread)) {
       if (state.end_ns() <= range.start_ns || state.start_ns >= range.end_ns) {
         continue;
       }
@@ -254,22 +248,22 @@ std::optional<RunTimes> ThreadStates::Implementation::times_of(ThreadId thread, 
   return times;
 }
 
-KnownStates ThreadStates::Implementation::known(ThreadId thread, TimeRange range) {
-  const auto pieces = pieces_.find(thread);
-  if (pieces == pieces_.end() || range.end_ns < range.start_ns) {
+KnownStates ThreadStates::known(ThreadId thread, TimeRange range) const {
+  const auto pieces = implementation_->pieces_.find(thread);
+  if (pieces == implementation_->pieces_.end() || range.end_ns < range.start_ns) {
     return {};
   }
   const auto first = first_after(pieces->second, range.start_ns);
-  return add_up(thread, first, first_from(first, pieces->second, range.end_ns), range);
+  return implementation_->add_up(thread, first, first_from(first, pieces->second, range.end_ns), range);
 }
 
-std::optional<RunTimes> ThreadStates::Implementation::times(TrackId track, TimeRange range) {
-  const auto threads = threads_.find(track);
-  if (threads == threads_.end() || range.end_ns < range.start_ns) {
+std::optional<RunTimes> ThreadStates::times(TrackId track, TimeRange range) const {
+  const auto threads = implementation_->threads_.find(track);
+  if (threads == implementation_->threads_.end() || range.end_ns < range.start_ns) {
     return std::nullopt;
   }
   for (const ThreadId thread : threads->second) {
-    if (const auto times = times_of(thread, pieces_.at(thread), range)) {
+    if (const auto times = implementation_->times_of(thread, implementation_->pieces_.at(thread), range)) {
       return times;
     }
   }
@@ -282,19 +276,11 @@ ThreadStates& ThreadStates::operator=(ThreadStates&&) noexcept = default;
 ThreadStates::~ThreadStates() = default;
 
 bool ThreadStates::empty() const {
-  return implementation_->empty();
+  return implementation_->pieces_.empty();
 }
 std::vector<ThreadId> ThreadStates::threads_of(TrackId track) const {
-  return implementation_->threads_of(track);
-}
-std::vector<ThreadState> ThreadStates::states(ThreadId thread, TimeRange range) const {
-  return implementation_->states(thread, range);
-}
-std::optional<RunTimes> ThreadStates::times(TrackId track, TimeRange range) const {
-  return implementation_->times(track, range);
-}
-KnownStates ThreadStates::known(ThreadId thread, TimeRange range) const {
-  return implementation_->known(thread, range);
+  const auto found = implementation_->threads_.find(track);
+  return found != implementation_->threads_.end() ? found->second : std::vector<ThreadId>();
 }
 
 }  // namespace kymo

@@ -4,19 +4,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <map>
-#include <queue>
 #include <set>
 #include <system_error>
-#include <tuple>
 
 #include "base/event_lists.hpp"
 #include "capture/merge/redaction.hpp"
 #include "capture/read/capture_files.hpp"
 #include "timeline/source.hpp"
-#include "timeline/span_builder.hpp"
 #include "timeline/timeline_implementation.hpp"
-#include "timeline/track_query.hpp"
 #include "timeline/unwritten.hpp"
 
 namespace kymo {

@@ -1,7 +1,6 @@
 // Spans of a timeline: by track and range, by visiting all, and those never ended.
 #include <algorithm>
 #include <map>
-#include <unordered_map>
 
 #include <kymo/batch_cursor.hpp>
 
@@ -12,7 +11,6 @@
 namespace kymo {
 
 using timeline::SpanBuilder;
-using timeline::TrackQuery;
 
 namespace {
 
@@ -30,28 +28,15 @@ std::size_t source_of(const Timeline::Implementation& timeline, TrackId track) {
   return says_source ? (id >> 20U) & 0x7FFU : 0;
 }
 
-Span open_async_span(const AsyncBegin& begin, std::int64_t end_ns) {
-  Span span;
-  span.start_ns = begin.time_ns;
-  span.duration_ns = std::max<std::int64_t>(end_ns - begin.time_ns, 0);
-  span.self_ns = span.duration_ns;
-  span.async_id = begin.async_id;
-  span.track = begin.track;
-  span.name = begin.name;
-  span.flags = Span::open;
-  return span;
-}
-
 }  // namespace
 
 SpanList Timeline::spans(TrackId track, TimeRange range) const {
-  SpanList found;
   const std::size_t source = source_of(*implementation_, track);
-  if (source < implementation_->sources_.size()) {
-    const bool is_lane = this->track(track).kind == TrackKind::async;
-    TrackQuery(*implementation_->sources_[source], track, is_lane, range).run(found);
+  if (source >= implementation_->sources_.size()) {
+    return {};
   }
-  return found;
+  const bool is_lane = this->track(track).kind == TrackKind::async;
+  return timeline::spans_of_track(*implementation_->sources_[source], track, is_lane, range);
 }
 
 void Timeline::visit_spans(const std::function<bool(const SpanList&)>& visit,
@@ -93,7 +78,7 @@ void Timeline::visit_spans(const std::function<bool(const SpanList&)>& visit,
       builder.append_open(end_ns, Span::open, list);
     }
     for (const auto& [key, begin] : states[source].async) {
-      list.spans.push_back(open_async_span(begin, end_ns));
+      list.spans.push_back(timeline::open_async_span(begin, end_ns));
     }
   }
   if (!list.spans.empty()) {
@@ -123,7 +108,7 @@ SpanList Timeline::open_spans() const {
                                        [](const TrackDeclaration& track) { return track.kind == TrackKind::async; });
     if (has_lanes) {
       for (const AsyncBegin& begin : source->open_async()) {
-        list.spans.push_back(open_async_span(begin, source->range().end_ns));
+        list.spans.push_back(timeline::open_async_span(begin, source->range().end_ns));
       }
     }
   }

@@ -2,7 +2,11 @@
 #include "timeline/track_query.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
+#include <vector>
+
+#include "timeline/span_builder.hpp"
 
 namespace kymo::timeline {
 
@@ -28,212 +32,235 @@ std::uint16_t without(std::uint16_t flags, unsigned less) {
   return static_cast<std::uint16_t>(flags & ~less);
 }
 
-}  // namespace
+/// One query to one capture. Scope events of a track are in the file in chronological order, and every block states the
+/// scopes open at its start, including those of idle tracks. A block's declared range covers all its events, but may
+/// overlap earlier blocks because of a span handed in late. Therefore:
+///
+/// - blocks that ended before the range contain nothing of it and are skipped;
+/// - the first block that begins after the range states the scopes open at the end of the range, even if no block
+///   overlaps the range. No scope event of the range comes after that block; spans handed in late may;
+/// - the end of a scope beyond the range is found by bisection: a block with the scope open at its start precedes the
+///   end.
+class TrackQuery {
+ public:
+  TrackQuery(const Source& source, TrackId track, bool is_lane, TimeRange range)
+      : source_(source), track_(track), is_lane_(is_lane), range_(range), builder_(track) {}
 
-bool TrackQuery::overlaps(const Span& span) const {
-  return span.start_ns < range_.end_ns && (span.end_ns() > range_.start_ns || span.start_ns >= range_.start_ns);
-}
-
-void TrackQuery::run(SpanList& out) {
-  bool wants_scopes = true;
-  SpanList found;
-  for (std::size_t block = 0; block < source_.block_count(); ++block) {
-    if (source_.end_ns(block) < range_.start_ns) {
-      continue;
+  /// The track's spans that overlap the range, by ascending start and depth.
+  SpanList run() {
+    bool wants_scopes = true;
+    SpanList found;
+    for (std::size_t block = 0; block < source_.block_count(); ++block) {
+      if (source_.end_ns(block) < range_.start_ns) {
+        continue;
+      }
+      if (source_.start_ns(block) >= range_.end_ns) {
+        wants_scopes = wants_scopes && !stop_at(block, found);
+      } else {
+        take_block(block, wants_scopes, found);
+      }
     }
-    if (source_.start_ns(block) >= range_.end_ns) {
-      wants_scopes = wants_scopes && !stop_at(block, found);
-    } else {
-      take_block(block, wants_scopes, found);
+    if (wants_scopes) {
+      catch_up(found);
+      builder_.append_open(source_.range().end_ns, Span::open, found);
     }
+    append_open_async(found);
+    keep_overlapping(found);
+    return found;
   }
-  if (wants_scopes) {
-    catch_up(found);
-    builder_.append_open(source_.range().end_ns, Span::open, found);
-  }
-  append_open_async(found);
-  keep_overlapping(found);
-  if (out.spans.empty() && out.arguments.empty()) {
-    out = std::move(found);
-    return;
-  }
-  for (Span span : found.spans) {
-    const std::size_t first = out.arguments.size();
-    for (std::uint32_t i = 0; i < span.argument_count; ++i) {
-      append_argument(found.arguments[span.first_argument + i], found.text, out);
-    }
-    span.first_argument = static_cast<std::uint32_t>(first);
-    out.spans.push_back(span);
-  }
-}
 
-void TrackQuery::take_block(std::size_t block, bool wants_scopes, SpanList& out) {
-  if (!source_.read(block, wants_scopes ? BatchParts::everything : BatchParts::others, batch_)) {
-    return;
-  }
-  if (wants_scopes) {
-    take_run(block, find_run(batch_, track_), out);
-  }
-  append_span_events(batch_, track_, out);
-}
+ private:
+  /// The state of the track at the start of a block: its open scopes; none if the block does not name the track.
+  struct Start {
+    bool is_readable = false;
+    std::vector<OpenScope> open;
+  };
+  /// Blocks between which a scope ended: it is open after `after`, and closed at the start of `before`.
+  struct Gap {
+    std::size_t after = 0;
+    std::size_t before = 0;
+  };
 
-/// Processes a run; null means that the track has no open scopes. Finds the ends of scopes that this run misses.
-void TrackQuery::take_run(std::size_t block, const ScopeRun* run, SpanList& out) {
-  ScopeRun nothing;
-  if (run == nullptr) {
-    if (!builder_.has_open()) {
+  [[nodiscard]] bool overlaps(const Span& span) const {
+    return span.start_ns < range_.end_ns && (span.end_ns() > range_.start_ns || span.start_ns >= range_.start_ns);
+  }
+
+  void take_block(std::size_t block, bool wants_scopes, SpanList& out) {
+    if (!source_.read(block, wants_scopes ? BatchParts::everything : BatchParts::others, batch_)) {
       return;
     }
-    nothing.track = track_;
-    nothing.first_sequence = nothing.end_sequence = builder_.next_sequence();
-    run = &nothing;
+    if (wants_scopes) {
+      take_run(block, find_run(batch_, track_), out);
+    }
+    append_span_events(batch_, track_, out);
   }
-  const std::size_t first = out.spans.size();
-  builder_.take(*run, batch_.text, out);
-  const Gap gap{last_block_, block};
-  last_block_ = block;
-  has_run_ = true;
-  resolve(out, first, gap);
-}
 
-/// Processes the state at the start of a block after the range. Returns whether the block was readable.
-bool TrackQuery::stop_at(std::size_t block, SpanList& out) {
-  const Start& start = start_of(block);
-  if (!start.is_readable) {
-    return false;
+  /// Processes a run; null means that the track has no open scopes. Finds the ends of scopes that this run misses.
+  void take_run(std::size_t block, const ScopeRun* run, SpanList& out) {
+    ScopeRun nothing;
+    if (run == nullptr) {
+      if (!builder_.has_open()) {
+        return;
+      }
+      nothing.track = track_;
+      nothing.first_sequence = nothing.end_sequence = builder_.next_sequence();
+      run = &nothing;
+    }
+    const std::size_t first = out.spans.size();
+    builder_.take(*run, batch_.text, out);
+    const Gap gap{last_block_, block};
+    last_block_ = block;
+    has_run_ = true;
+    resolve(out, first, gap);
   }
-  ScopeRun run;
-  run.track = track_;
-  run.first_sequence = run.end_sequence = builder_.next_sequence();
-  run.open_at_start = start.open;
-  const bool had_run = has_run_;
-  const std::size_t before = last_block_;
-  const std::size_t first = out.spans.size();
-  builder_.take(run, {}, out);
-  if (had_run) {
-    resolve(out, first, {before, block});
-  }
-  const std::size_t open = out.spans.size();
-  builder_.append_open(range_.end_ns, Span::end_unknown, out);
-  resolve(out, open, {block, source_.block_count()});
-  return true;
-}
 
-/// The capture ended before a block stated the scopes open at the range's end; the track's last run states them.
-void TrackQuery::catch_up(SpanList& out) {
-  const std::size_t first = has_run_ ? last_block_ + 1 : 0;
-  for (std::size_t block = source_.block_count(); block > first; --block) {
-    if (source_.read(block - 1, BatchParts::scopes, batch_)) {
-      take_run(block - 1, find_run(batch_, track_), out);
-      return;
+  /// Processes the state at the start of a block after the range. Returns whether the block was readable.
+  bool stop_at(std::size_t block, SpanList& out) {
+    const Start& start = start_of(block);
+    if (!start.is_readable) {
+      return false;
+    }
+    ScopeRun run;
+    run.track = track_;
+    run.first_sequence = run.end_sequence = builder_.next_sequence();
+    run.open_at_start = start.open;
+    const bool had_run = has_run_;
+    const std::size_t before = last_block_;
+    const std::size_t first = out.spans.size();
+    builder_.take(run, {}, out);
+    if (had_run) {
+      resolve(out, first, {before, block});
+    }
+    const std::size_t open = out.spans.size();
+    builder_.append_open(range_.end_ns, Span::end_unknown, out);
+    resolve(out, open, {block, source_.block_count()});
+    return true;
+  }
+
+  /// The capture ended before a block stated the scopes open at the range's end; the track's last run states them.
+  void catch_up(SpanList& out) {
+    const std::size_t first = has_run_ ? last_block_ + 1 : 0;
+    for (std::size_t block = source_.block_count(); block > first; --block) {
+      if (source_.read(block - 1, BatchParts::scopes, batch_)) {
+        take_run(block - 1, find_run(batch_, track_), out);
+        return;
+      }
     }
   }
-}
 
-const TrackQuery::Start& TrackQuery::start_of(std::size_t block) {
-  const auto [place, is_new] = starts_.try_emplace(block);
-  if (is_new) {
+  [[nodiscard]] const Start& start_of(std::size_t block) {
+    const auto [place, is_new] = starts_.try_emplace(block);
+    if (is_new) {
+      EventBatch batch;
+      place->second.is_readable = source_.read(block, BatchParts::sequences, batch);
+      if (const ScopeRun* const run = find_run(batch, track_)) {
+        place->second.open = run->open_at_start;
+      }
+    }
+    return place->second;
+  }
+
+  /// The scopes that ended in a block, followed by those open after it.
+  [[nodiscard]] const SpanList& ends_of(std::size_t block) {
+    if (ends_block_ == block && !ends_.spans.empty()) {
+      return ends_;
+    }
     EventBatch batch;
-    place->second.is_readable = source_.read(block, BatchParts::sequences, batch);
-    if (const ScopeRun* const run = find_run(batch, track_)) {
-      place->second.open = run->open_at_start;
+    SpanBuilder builder(track_);
+    ends_.clear();
+    ends_block_ = block;
+    const ScopeRun* run = nullptr;
+    if (source_.read(block, BatchParts::scopes, batch) && (run = find_run(batch, track_)) != nullptr) {
+      builder.take(*run, batch.text, ends_);
+      ends_closed_ = ends_.spans.size();
+      builder.append_open(source_.range().end_ns, Span::open, ends_);
     }
-  }
-  return place->second;
-}
-
-/// The scopes that ended in a block, followed by those open after it.
-const SpanList& TrackQuery::ends_of(std::size_t block) {
-  if (ends_block_ == block && !ends_.spans.empty()) {
     return ends_;
   }
-  EventBatch batch;
-  SpanBuilder builder(track_);
-  ends_.clear();
-  ends_block_ = block;
-  const ScopeRun* run = nullptr;
-  if (source_.read(block, BatchParts::scopes, batch) && (run = find_run(batch, track_)) != nullptr) {
-    builder.take(*run, batch.text, ends_);
-    ends_closed_ = ends_.spans.size();
-    builder.append_open(source_.range().end_ns, Span::open, ends_);
-  }
-  return ends_;
-}
 
-/// Finds the true end of those spans from `first` on whose end is unknown.
-void TrackQuery::resolve(SpanList& out, std::size_t first, Gap gap) {
-  for (std::size_t i = first; i < out.spans.size(); ++i) {
-    if ((out.spans[i].flags & Span::end_unknown) != 0) {
-      find_end(out.spans[i], gap);
+  /// Finds the true end of those spans from `first` on whose end is unknown.
+  void resolve(SpanList& out, std::size_t first, Gap gap) {
+    for (std::size_t i = first; i < out.spans.size(); ++i) {
+      if ((out.spans[i].flags & Span::end_unknown) != 0) {
+        find_end(out.spans[i], gap);
+      }
     }
   }
-}
 
-void TrackQuery::find_end(Span& span, Gap gap) {
-  std::size_t low = gap.after;    // the span is open after its start
-  std::size_t high = gap.before;  // and closed at the start of this one, or this is the end of the capture
-  while (high - low > 1) {
-    const std::size_t middle = low + (high - low) / 2;
-    std::size_t block = middle;
-    while (block < high && !start_of(block).is_readable) {
-      ++block;
+  void find_end(Span& span, Gap gap) {
+    std::size_t low = gap.after;    // the span is open after its start
+    std::size_t high = gap.before;  // and closed at the start of this one, or this is the end of the capture
+    while (high - low > 1) {
+      const std::size_t middle = low + (high - low) / 2;
+      std::size_t block = middle;
+      while (block < high && !start_of(block).is_readable) {
+        ++block;
+      }
+      if (block < high && same_scope(start_of(block).open, span)) {
+        low = block;
+      } else {
+        high = middle;
+      }
     }
-    if (block < high && same_scope(start_of(block).open, span)) {
-      low = block;
-    } else {
-      high = middle;
+    const SpanList& ended = ends_of(low);
+    for (std::size_t i = 0; i < ended.spans.size(); ++i) {
+      const Span& other = ended.spans[i];
+      if (other.depth != span.depth || other.site != span.site || other.start_ns != span.start_ns) {
+        continue;
+      }
+      if (i >= ends_closed_ && gap.before < source_.block_count()) {
+        break;  // it ended between two readable blocks, in a damaged block
+      }
+      // Nested scopes in the blocks in between are unknown.
+      const std::int64_t inner_ns = span.duration_ns - span.self_ns;
+      span.duration_ns = other.duration_ns;
+      span.self_ns = std::max<std::int64_t>(span.duration_ns - std::max<std::int64_t>(inner_ns, 0), 0);
+      span.flags = with(without(span.flags, Span::end_unknown),
+                        Span::self_is_bound | (other.flags & (Span::unbalanced | Span::open)));
+      return;
     }
   }
-  const SpanList& ended = ends_of(low);
-  for (std::size_t i = 0; i < ended.spans.size(); ++i) {
-    const Span& other = ended.spans[i];
-    if (other.depth != span.depth || other.site != span.site || other.start_ns != span.start_ns) {
-      continue;
-    }
-    if (i >= ends_closed_ && gap.before < source_.block_count()) {
-      break;  // it ended between two readable blocks, in a damaged block
-    }
-    // Nested scopes in the blocks in between are unknown.
-    const std::int64_t inner_ns = span.duration_ns - span.self_ns;
-    span.duration_ns = other.duration_ns;
-    span.self_ns = std::max<std::int64_t>(span.duration_ns - std::max<std::int64_t>(inner_ns, 0), 0);
-    span.flags = with(without(span.flags, Span::end_unknown),
-                      Span::self_is_bound | (other.flags & (Span::unbalanced | Span::open)));
-    return;
-  }
-}
 
-void TrackQuery::append_open_async(SpanList& out) const {
-  if (!is_lane_) {
-    return;
-  }
-  for (const AsyncBegin& begin : source_.open_async()) {
-    if (begin.track != track_) {
-      continue;
+  void append_open_async(SpanList& out) const {
+    if (!is_lane_) {
+      return;
     }
-    Span span;
-    span.start_ns = begin.time_ns;
-    span.duration_ns = std::max<std::int64_t>(source_.range().end_ns - begin.time_ns, 0);
-    span.self_ns = span.duration_ns;
-    span.async_id = begin.async_id;
-    span.track = track_;
-    span.name = begin.name;
-    span.flags = Span::open;
-    out.spans.push_back(span);
+    for (const AsyncBegin& begin : source_.open_async()) {
+      if (begin.track == track_) {
+        out.spans.push_back(open_async_span(begin, source_.range().end_ns));
+      }
+    }
   }
-}
 
-void TrackQuery::keep_overlapping(SpanList& out) {
-  out.spans.erase(
-      std::remove_if(out.spans.begin(), out.spans.end(), [this](const Span& span) { return !overlaps(span); }),
-      out.spans.end());
-  for (Span& span : out.spans) {
-    span.flags = with(span.flags, (span.start_ns < range_.start_ns ? Span::starts_before_range : 0U) |
-                                      (span.end_ns() > range_.end_ns ? Span::ends_after_range : 0U));
+  void keep_overlapping(SpanList& out) {
+    std::erase_if(out.spans, [this](const Span& span) { return !overlaps(span); });
+    for (Span& span : out.spans) {
+      span.flags = with(span.flags, (span.start_ns < range_.start_ns ? Span::starts_before_range : 0U) |
+                                        (span.end_ns() > range_.end_ns ? Span::ends_after_range : 0U));
+    }
+    std::stable_sort(out.spans.begin(), out.spans.end(), [](const Span& a, const Span& b) {
+      return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.depth < b.depth;
+    });
   }
-  std::stable_sort(out.spans.begin(), out.spans.end(), [](const Span& a, const Span& b) {
-    return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.depth < b.depth;
-  });
+
+  const Source& source_;
+  TrackId track_;
+  bool is_lane_;
+  TimeRange range_;
+  SpanBuilder builder_;
+  EventBatch batch_;
+  std::size_t last_block_ = 0;  // block of the last run
+  bool has_run_ = false;
+  std::unordered_map<std::size_t, Start> starts_;  // of blocks read by bisections
+  std::size_t ends_block_ = 0;                     // block of the scopes in ends_, if any
+  SpanList ends_;
+  std::size_t ends_closed_ = 0;  // number of scopes that ended in it; the others are open after it
+};
+
+}  // namespace
+
+SpanList spans_of_track(const Source& source, TrackId track, bool is_lane, TimeRange range) {
+  return TrackQuery(source, track, is_lane, range).run();
 }
 
 }  // namespace kymo::timeline

@@ -31,12 +31,6 @@ void apply(const ScopeEvent& event, std::vector<OpenScope>& open) {
   }
 }
 
-template <typename Events, typename IsKept>
-void keep_if(Events& events, IsKept is_kept) {
-  events.erase(std::remove_if(events.begin(), events.end(), [&is_kept](auto& event) { return !is_kept(event); }),
-               events.end());
-}
-
 }  // namespace
 
 BatchCut::BatchCut(const Timeline& timeline, const timeline::Source& source, const Selection& selection)
@@ -155,7 +149,8 @@ bool RunCut::cut(ScopeRun& run, bool has_skipped_later) {
   is_over_ = beyond != run.events.end();
   run.events.erase(beyond, run.events.end());
   if (is_over_) {
-    keep_if(run.arguments, [&run](const ScopeArgument& argument) { return argument.position <= run.events.size(); });
+    std::erase_if(run.arguments,
+                  [&run](const ScopeArgument& argument) { return argument.position > run.events.size(); });
   }
   for (const ScopeEvent& event : run.events) {
     apply(event, open_);
@@ -172,19 +167,14 @@ bool BatchCut::cut_run(ScopeRun& run) {
          (!selection_.cuts_time() || track.cut.cut(run, has_skipped_later_));
 }
 
-void BatchCut::cut_spans(EventBatch& batch) {
-  keep_if(batch.spans, [this](SpanEvent& span) {
-    const Stretch& stretch = track_of(span.track).stretch;
-    const std::int64_t end_ns = base::add_length(span.start_ns, span.duration_ns);
-    const bool reaches_into =
-        span.start_ns < stretch.end_ns && (end_ns > stretch.start_ns || span.start_ns >= stretch.start_ns);
-    if (!stretch.is_taken || !reaches_into) {
-      return false;
-    }
-    span.start_ns = std::max(span.start_ns, stretch.start_ns);
-    span.duration_ns = nanoseconds_between(span.start_ns, std::min(end_ns, stretch.end_ns));
-    return true;
-  });
+bool BatchCut::cut_span(SpanEvent& span) {
+  const Stretch& stretch = track_of(span.track).stretch;
+  const std::int64_t end_ns = base::add_length(span.start_ns, span.duration_ns);
+  const bool reaches_into =
+      span.start_ns < stretch.end_ns && (end_ns > stretch.start_ns || span.start_ns >= stretch.start_ns);
+  span.start_ns = std::max(span.start_ns, stretch.start_ns);
+  span.duration_ns = nanoseconds_between(span.start_ns, std::min(end_ns, stretch.end_ns));
+  return stretch.is_taken && reaches_into;
 }
 
 void BatchCut::cut_samples(EventBatch& batch) {
@@ -201,15 +191,18 @@ void BatchCut::cut_samples(EventBatch& batch) {
     run.values.resize(kept);
     run.flags.clear();
   }
-  keep_if(batch.samples, [](const SampleRun& run) { return !run.times_ns.empty(); });
+  std::erase_if(batch.samples, [](const SampleRun& run) { return run.times_ns.empty(); });
 }
 
 void BatchCut::cut(EventBatch& batch) {
-  keep_if(batch.runs, [this](ScopeRun& run) { return cut_run(run); });
-  cut_spans(batch);
-  keep_if(batch.frame_marks, [this](const FrameMark& mark) {
+  if (selection_.takes_every_event()) {
+    return;
+  }
+  std::erase_if(batch.runs, [this](ScopeRun& run) { return !cut_run(run); });
+  std::erase_if(batch.spans, [this](SpanEvent& span) { return !cut_span(span); });
+  std::erase_if(batch.frame_marks, [this](const FrameMark& mark) {
     const Stretch stretch = stretch_of(timeline_.frame_stream(source_.find(mark.stream)).process);
-    return stretch.is_taken && mark.time_ns >= stretch.start_ns && mark.time_ns <= stretch.end_ns;
+    return !stretch.is_taken || mark.time_ns < stretch.start_ns || mark.time_ns > stretch.end_ns;
   });
   if (selection_.cuts_time()) {
     cut_samples(batch);

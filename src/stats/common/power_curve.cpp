@@ -5,31 +5,15 @@
 #include <iterator>
 #include <limits>
 
+#include "base/time_math.hpp"
+#include "stats/common/sample_tests.hpp"
+
 namespace kymo::stats {
 
 namespace {
 
 /// An interval of this many periods without a sample is a gap.
 constexpr std::int64_t gap_periods = 5;
-
-/// Times of damaged captures may be any distance apart.
-std::int64_t elapsed(std::int64_t start_ns, std::int64_t end_ns) {
-  const auto difference =
-      static_cast<std::int64_t>(static_cast<std::uint64_t>(end_ns) - static_cast<std::uint64_t>(start_ns));
-  if (end_ns < start_ns) {
-    return 0;
-  }
-  return difference < 0 ? std::numeric_limits<std::int64_t>::max() : difference;
-}
-
-std::int64_t median(std::vector<std::int64_t>& values) {
-  if (values.empty()) {
-    return 0;
-  }
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 /// The longest interval without a sample that is not a gap.
 std::int64_t gap_after(std::int64_t period_ns) {
@@ -47,14 +31,14 @@ PowerCurve::PowerCurve(EnergyMethod method, const MetricDeclaration& metric, con
     std::vector<Fresh> fresh = fresh_samples(metric, one);
     for (std::size_t i = 1; i < fresh.size(); ++i) {
       if (!fresh[i].is_after_gap) {
-        periods.push_back(elapsed(fresh[i - 1].time_ns, fresh[i].time_ns));
+        periods.push_back(base::length_between(fresh[i - 1].time_ns, fresh[i].time_ns));
       }
     }
     if (!fresh.empty()) {
       all.push_back(std::move(fresh));
     }
   }
-  renewal_ns_ = std::max(std::max<std::int64_t>(metric.renewal_ns, 0), median(periods));
+  renewal_ns_ = std::max(std::max<std::int64_t>(metric.renewal_ns, 0), upper_median(periods));
   std::stable_sort(all.begin(), all.end(),
                    [](const auto& a, const auto& b) { return a.front().time_ns < b.front().time_ns; });
   for (const std::vector<Fresh>& fresh : all) {
@@ -73,18 +57,18 @@ std::vector<PowerCurve::Fresh> PowerCurve::fresh_samples(const MetricDeclaration
   std::size_t last_fresh = count;
   for (std::size_t i = 0; i < count; ++i) {
     if (i != 0) {
-      steps.push_back(elapsed(series.times_ns[i - 1], series.times_ns[i]));
+      steps.push_back(base::length_between(series.times_ns[i - 1], series.times_ns[i]));
     }
     if (is_fresh(i)) {
       if (last_fresh != count) {
-        fresh_steps.push_back(elapsed(series.times_ns[last_fresh], series.times_ns[i]));
+        fresh_steps.push_back(base::length_between(series.times_ns[last_fresh], series.times_ns[i]));
       }
       last_fresh = i;
     }
   }
   const std::int64_t stated_ns = std::max<std::int64_t>(metric.renewal_ns, 0);
-  const std::int64_t gap_ns = gap_after(std::max(median(steps), stated_ns));
-  const std::int64_t fresh_gap_ns = gap_after(std::max(median(fresh_steps), stated_ns));
+  const std::int64_t gap_ns = gap_after(std::max(upper_median(steps), stated_ns));
+  const std::int64_t fresh_gap_ns = gap_after(std::max(upper_median(fresh_steps), stated_ns));
   const bool states_renewal = metric.renewal_ns > 0 && (metric.traits & MetricDeclaration::renewal_measured) == 0;
   // A mean power belongs to the middle of its averaging window.
   const std::int64_t lag_ns = method_ == EnergyMethod::trapezoid ? std::max<std::int64_t>(metric.window_ns, 0) / 2 : 0;
@@ -96,7 +80,7 @@ std::vector<PowerCurve::Fresh> PowerCurve::fresh_samples(const MetricDeclaration
       is_after_gap = true;
       continue;
     }
-    const std::int64_t step_ns = i == 0 ? 0 : elapsed(series.times_ns[i - 1], series.times_ns[i]);
+    const std::int64_t step_ns = i == 0 ? 0 : base::length_between(series.times_ns[i - 1], series.times_ns[i]);
     is_after_gap = is_after_gap || step_ns > gap_ns;
     if (!is_fresh(i) || (!fresh.empty() && step_ns == 0)) {
       continue;
@@ -105,7 +89,7 @@ std::vector<PowerCurve::Fresh> PowerCurve::fresh_samples(const MetricDeclaration
       const bool went_back = method_ == EnergyMethod::counter && value < fresh.back().value;
       const bool came_late =
           method_ == EnergyMethod::trapezoid &&
-          elapsed(fresh.back().time_ns, capture::add_times(series.times_ns[i], -lag_ns)) > fresh_gap_ns;
+          base::length_between(fresh.back().time_ns, capture::add_times(series.times_ns[i], -lag_ns)) > fresh_gap_ns;
       is_after_gap = is_after_gap || went_back || came_late;
     }
     const std::int64_t early_ns = states_renewal ? std::min(step_ns, metric.renewal_ns) : step_ns;
@@ -135,9 +119,9 @@ void PowerCurve::add_series(const MetricDeclaration& metric, const std::vector<F
     }
     const double seconds = seconds_between(piece.start_ns, piece.end_ns);
     piece.is_known = true;
-    piece.early_ns =
-        i == 0 ? renewal_ns_ : std::min(fresh[i].early_ns, elapsed(fresh[i - 1].time_ns, fresh[i].time_ns));
-    piece.end_early_ns = std::min(fresh[i + 1].early_ns, elapsed(piece.start_ns, piece.end_ns));
+    piece.early_ns = i == 0 ? renewal_ns_
+                            : std::min(fresh[i].early_ns, base::length_between(fresh[i - 1].time_ns, fresh[i].time_ns));
+    piece.end_early_ns = std::min(fresh[i + 1].early_ns, base::length_between(piece.start_ns, piece.end_ns));
     const double step = std::isfinite(metric.step) ? std::fabs(metric.step) : 0;
     if (method_ == EnergyMethod::counter) {
       piece.joules = fresh[i + 1].value - fresh[i].value;

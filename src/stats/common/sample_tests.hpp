@@ -3,8 +3,8 @@
 // docs/comparing.md describes the resampling and the tests' assumptions for users.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -29,6 +29,17 @@ namespace kymo::stats {
 /// the true percentile whatever their number, nearly so for any distribution. Not empty. `errors`: so many standard
 /// errors higher, by the binomial distribution of the rank (Woodruff 1952), within the values.
 [[nodiscard]] double unbiased_percentile_of(std::span<const double> ascending, unsigned percent, double errors = 0);
+
+/// The upper median of values, which are reordered; 0 without any.
+template <typename Value>
+[[nodiscard]] Value upper_median(std::vector<Value>& values) {
+  if (values.empty()) {
+    return 0;
+  }
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
 
 /// A two-sided Mann-Whitney U test.
 struct RankTest {

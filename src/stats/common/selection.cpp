@@ -144,8 +144,8 @@ bool Selection::takes_site(std::string_view name) const {
   return fits_any(options_.sites, name);
 }
 
-bool Selection::takes_track(const TrackDeclaration& track) const {
-  return (!options_.process || options_.process == track.process) && fits_any(options_.threads, track.name);
+bool Selection::takes_track(ProcessId process, std::string_view name) const {
+  return (!options_.process || options_.process == process) && fits_any(options_.threads, name);
 }
 
 TimeRange Selection::range_of(ProcessId process) const {

@@ -7,10 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <optional>
-#include <stdexcept>
-#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -43,7 +39,8 @@ class Selection {
   [[nodiscard]] bool cuts_time() const { return cuts_time_; }
   [[nodiscard]] bool chooses_sites() const { return !options_.sites.empty(); }
   [[nodiscard]] bool takes_site(std::string_view name) const;
-  [[nodiscard]] bool takes_track(const TrackDeclaration& track) const;
+  [[nodiscard]] bool takes_track(const TrackDeclaration& track) const { return takes_track(track.process, track.name); }
+  [[nodiscard]] bool takes_track(ProcessId process, std::string_view name) const;
   /// The interval of a process; empty if nothing of it is selected.
   [[nodiscard]] TimeRange range_of(ProcessId process) const;
   /// The earliest start and the latest end of all processes' intervals.
@@ -97,8 +94,8 @@ class BatchCut {
 
   /// Whether a block can contain any of the selection. Must be called for all blocks in order.
   [[nodiscard]] bool needs(std::size_t block);
-  /// Cuts a batch with the capture's own ids and times. Drops scope arguments, async begins, messages, flows and sync
-  /// points.
+  /// Cuts a batch with the capture's own ids and times, unless everything is selected. Drops scope arguments, async
+  /// begins, messages, flows and sync points.
   void cut(EventBatch& batch);
   /// Call after the last batch. Fills `batch` with the closes of the scopes still open, at the end of the interval or
   /// of the capture, whichever is earlier. Without a time interval, closes nothing.
@@ -121,7 +118,7 @@ class BatchCut {
   [[nodiscard]] Stretch stretch_of(ProcessId process) const;
   Track& track_of(TrackId own);
   [[nodiscard]] bool cut_run(ScopeRun& run);
-  void cut_spans(EventBatch& batch);
+  [[nodiscard]] bool cut_span(SpanEvent& span);
   void cut_samples(EventBatch& batch);
 
   const Timeline& timeline_;

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include <kymo/export.hpp>
 #include <kymo/timeline.hpp>

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <map>
 #include <set>
-#include <span>
 
 #include "stats/compare/run_differences.hpp"
 
@@ -52,9 +51,7 @@ void match_moved(Matches& matches) {
     }
   }
   for (auto* const side : {&matches.only_in_base, &matches.only_in_new}) {
-    side->erase(
-        std::remove_if(side->begin(), side->end(), [&](const Thing* thing) { return matched.count(thing) != 0; }),
-        side->end());
+    std::erase_if(*side, [&](const Thing* thing) { return matched.count(thing) != 0; });
   }
 }
 
@@ -76,9 +73,7 @@ Matches match(const SideSamples& base, const SideSamples& changed) {
   match_moved(matches);
   // The scopes are there; only run states are missing on one side.
   for (auto* const side : {&matches.only_in_base, &matches.only_in_new}) {
-    side->erase(std::remove_if(side->begin(), side->end(),
-                               [](const Thing* thing) { return thing->first.kind == ThingKind::cpu_time; }),
-                side->end());
+    std::erase_if(*side, [](const Thing* thing) { return thing->first.kind == ThingKind::cpu_time; });
   }
   return matches;
 }
@@ -91,22 +86,6 @@ ComparedSide side_of(const ThingSamples& samples) {
   side.line = samples.line;
   return side;
 }
-
-/// All values of a side as one run.
-class Pool {
- public:
-  explicit Pool(const ThingSamples& samples)
-      : pooled_(samples.runs.size() == 1 ? std::vector<double>() : samples.pooled()),
-        values_(samples.runs.size() == 1 ? samples.runs[0] : pooled_) {}
-  Pool(const Pool&) = delete;
-  Pool& operator=(const Pool&) = delete;
-
-  [[nodiscard]] std::span<const double> values() const { return values_; }
-
- private:
-  std::vector<double> pooled_;
-  std::span<const double> values_;
-};
 
 bool is_metric(const ComparedThing& thing) {
   return thing.name.kind == ThingKind::metric;
@@ -126,13 +105,12 @@ ComparedThing begin_thing(const Thing& base, const Thing& changed) {
 
 /// Compares all samples of both sides, whatever run they are of.
 void compare_samples(ComparedThing& thing, const ComparisonOptions& options, std::uint64_t stream) {
-  const Pool base(*thing.base_samples);
-  const Pool changed(*thing.changed_samples);
+  const std::vector<double> base = thing.base_samples->pooled();
+  const std::vector<double> changed = thing.changed_samples->pooled();
   const std::size_t fewer = std::min(thing.base.kept, thing.changed.kept);
   const bool is_enough = thing.by_run || fewer >= least_samples;
-  const QuantileDifferences differences =
-      bootstrap_differences(base.values(), changed.values(), is_enough && !thing.by_run ? options.resamples : 0,
-                            RandomSource(options.seed, stream));
+  const QuantileDifferences differences = bootstrap_differences(
+      base, changed, is_enough && !thing.by_run ? options.resamples : 0, RandomSource(options.seed, stream));
   thing.base.median = differences.base_median;
   thing.base.p95 = differences.base_p95;
   thing.changed.median = differences.new_median;
@@ -140,7 +118,7 @@ void compare_samples(ComparedThing& thing, const ComparisonOptions& options, std
   if (!is_enough) {
     return;
   }
-  const RankTest ranks = mann_whitney(base.values(), changed.values());
+  const RankTest ranks = mann_whitney(base, changed);
   thing.greater = ranks.greater;
   if (thing.by_run) {
     return;
@@ -329,16 +307,15 @@ void find_other_units(Matches& matches, Comparison& comparison) {
       told.insert({thing, found->second});
     }
   }
-  for (const Thing* const thing : matches.only_in_base) {
-    if (told.count(thing) == 0) {
-      comparison.only_in_base.push_back(thing->first);
+  const auto tell_others = [&told](const std::vector<const Thing*>& things, std::vector<ThingName>& names) {
+    for (const Thing* const thing : things) {
+      if (told.count(thing) == 0) {
+        names.push_back(thing->first);
+      }
     }
-  }
-  for (const Thing* const thing : matches.only_in_new) {
-    if (told.count(thing) == 0) {
-      comparison.only_in_new.push_back(thing->first);
-    }
-  }
+  };
+  tell_others(matches.only_in_base, comparison.only_in_base);
+  tell_others(matches.only_in_new, comparison.only_in_new);
 }
 
 }  // namespace

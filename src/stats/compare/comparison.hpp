@@ -3,10 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <kymo/comparison.hpp>

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -58,9 +59,7 @@ ThingName name_of_function(const StackTree& tree, FunctionId function) {
 }
 
 double sum_of(const RunValues& values) {
-  double sum = 0;
-  std::for_each(values.kept.begin(), values.kept.end(), [&sum](double value) { sum += value; });
-  return sum;
+  return std::accumulate(values.kept.begin(), values.kept.end(), 0.0);
 }
 
 void find_large(const std::vector<FunctionRun>& runs, std::set<ThingName>& large) {

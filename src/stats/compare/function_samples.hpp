@@ -1,7 +1,6 @@
 // Functions as things to compare: the CPU time of each, slice by slice of a run.
 #pragma once
 
-#include <cstddef>
 #include <functional>
 #include <map>
 #include <vector>

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 

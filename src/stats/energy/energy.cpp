@@ -1,22 +1,17 @@
 #include "stats/energy/energy.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <limits>
 #include <map>
-#include <memory>
 #include <set>
-#include <tuple>
 #include <unordered_map>
 
 #include <kymo/batch_cursor.hpp>
 
 #include "base/system/unresolved.hpp"
 #include "capture/merge/id_translation.hpp"
-#include "stats/energy/load_changes.hpp"
-#include "stats/energy/power_machine.hpp"
-#include "stats/energy/power_readings.hpp"
-#include "stats/energy/thread_loads.hpp"
+#include "stats/common/site_rows.hpp"
+#include "stats/energy/sharing_threads.hpp"
 #include "stats/statistics/scope_order.hpp"
 
 namespace kymo::stats {
@@ -26,7 +21,11 @@ namespace {
 class EnergyGathering {
  public:
   EnergyGathering(const Timeline& timeline, const EnergyOptions& options)
-      : timeline_(timeline), options_(options), loads_(timeline), power_(timeline, options.power_sources) {}
+      : timeline_(timeline),
+        options_(options),
+        power_(timeline.declarations(), options.power_sources),
+        threads_(timeline, power_),
+        rows_(timeline, options.by_process) {}
 
   EnergyStatistics run() {
     result_.left_out = power_.left_out();
@@ -48,7 +47,6 @@ class EnergyGathering {
     visitor.on_scope = [&](const OrderedScopeEvent& event) { take_scope(order.track_of(event.track), event); };
     visitor.on_span = [this](const QueueSpan& span) { take_span(span); };
     visitor.on_progress = options_.on_progress;
-    is_surveyed_ = false;
     order.run(visitor);
     begin_sharing();
     finish_sharing();
@@ -61,13 +59,8 @@ class EnergyGathering {
   }
 
  private:
-  using Key = std::tuple<ProcessId, std::string, std::string, std::string, std::uint32_t>;
-
-  /// A row of sites with the sums of its scopes.
-  struct SiteRow {
-    SiteId site;
-    ProcessId last_process;
-    std::size_t processes = 0;
+  /// The scopes of a row of sites.
+  struct ScopeCount {
     std::uint64_t count = 0;
     std::uint64_t unresolved = 0;
   };
@@ -86,7 +79,6 @@ class EnergyGathering {
     std::unordered_map<std::uint32_t, std::uint32_t> depth_of_row;  // for recursion
     Weight load;                                                    // in sharing power with other threads
   };
-  static constexpr std::uint32_t no_row = std::numeric_limits<std::uint32_t>::max();
 
   static ConsumerId inclusive_of(std::uint32_t row) { return 2 * row; }
   static ConsumerId self_of(std::uint32_t row) { return 2 * row + 1; }
@@ -94,12 +86,9 @@ class EnergyGathering {
   /// The first pass: power samples and frame marks.
   void survey(const EventBatch& batch) {
     for (const SampleRun& run : batch.samples) {
-      loads_.add(run);
       power_.take(run);
     }
-    for (const ScopeRun& run : batch.runs) {
-      loads_.add(run);
-    }
+    threads_.survey(batch);
     for (const FrameMark& mark : batch.frame_marks) {
       frame_marks_[mark.stream].push_back(mark.time_ns);
     }
@@ -107,68 +96,20 @@ class EnergyGathering {
 
   /// Between the passes: the curves and the machines' sharing.
   void begin_sharing() {
-    if (is_surveyed_) {
+    if (threads_.has_begun()) {
       return;
     }
-    is_surveyed_ = true;
     power_.finish();
-    std::int64_t shortest_ns = 0;
-    for (const PowerMachine& machine : power_.machines()) {
-      if (const std::int64_t piece_ns = machine.machine.shortest_piece_ns(); piece_ns != 0) {
-        shortest_ns = shortest_ns == 0 ? piece_ns : std::min(shortest_ns, piece_ns);
-      }
-    }
-    load_changes_.emplace(timeline_, loads_.changes(shortest_ns), !options_.only_totals);
-    result_.shares_by_cpu_time = !load_changes_->empty();
+    threads_.begin(!options_.only_totals);
+    result_.shares_by_cpu_time = threads_.by_cpu_time();
     for (PowerMachine& machine : power_.machines()) {
       machine.idle_watts = options_.idle_watts ? options_.idle_watts : machine.machine.least_mean_watts();
-      machine.scopes = std::make_unique<EnergySharing>(
-          machine.machine.curves, result_.shares_by_cpu_time ? ThreadLoads::unknown.most : Weight().most);
-      machine.spans = std::make_unique<EnergySharing>(machine.gpu.curves);
     }
-  }
-
-  std::uint32_t row_of(SiteId site) {
-    if (site.value() < row_of_declared_.size() && row_of_declared_[site.value()] != no_row) {
-      return row_of_declared_[site.value()];
-    }
-    if (const auto known = row_of_site_.find(site); known != row_of_site_.end()) {
-      return known->second;
-    }
-    const SiteDeclaration& declared = timeline_.site(site);
-    const Key key = !declared.process ? Key(ProcessId{}, declared.name, "", "", site.value())
-                                      : Key(options_.by_process ? declared.process : ProcessId{}, declared.name,
-                                            declared.function, declared.file, declared.line);
-    const auto [place, is_new] = rows_by_key_.try_emplace(key, static_cast<std::uint32_t>(rows_.size()));
-    if (is_new) {
-      rows_.push_back({site, {}, 0, 0, 0});
-    }
-    SiteRow& row = rows_[place->second];
-    row.processes += row.last_process == declared.process && row.processes != 0 ? 0U : 1U;
-    row.last_process = declared.process;
-    if (site.value() <= timeline_.declarations().sites.size()) {
-      row_of_declared_.resize(timeline_.declarations().sites.size() + 1, no_row);
-      row_of_declared_[site.value()] = place->second;
-    } else {
-      row_of_site_[site] = place->second;
-    }
-    return place->second;
   }
 
   void take_scope(TrackId track, const OrderedScopeEvent& event) {
     begin_sharing();
-    if (event.track >= threads_.size()) {
-      threads_.resize(event.track + std::size_t{1});
-    }
-    Thread& thread = threads_[event.track];
-    if (thread.machine == nullptr) {
-      thread.machine = &power_.machine_of(timeline_.track(track).process);
-      if (result_.shares_by_cpu_time) {
-        number_of_track_[track] = event.track;
-        const auto load = load_of_track_.find(track);
-        thread.load = load != load_of_track_.end() ? load->second : ThreadLoads::unknown;
-      }
-    }
+    Thread& thread = threads_.at(track, event.track);
     change_loads(event.time_ns);
     EnergySharing& sharing = *thread.machine->scopes;
     sharing.advance(event.time_ns);
@@ -179,36 +120,20 @@ class EnergyGathering {
     }
   }
 
-  /// Sets the loads up to a time.
   void change_loads(std::int64_t until_ns) {
-    while (const LoadChange* const change = load_changes_->take(until_ns)) {
-      load_of_track_[change->track] = change->load;
-      const auto number = number_of_track_.find(change->track);
-      if (number != number_of_track_.end()) {
-        change_load(threads_[number->second], *change);
+    threads_.change_loads(until_ns, [](Thread& thread, const Weight& by) {
+      EnergySharing& sharing = *thread.machine->scopes;
+      sharing.change(self_of(thread.open.back().row), by, 0);
+      for (const auto& [row, depth] : thread.depth_of_row) {
+        if (depth != 0) {
+          sharing.change(inclusive_of(row), by, 0);
+        }
       }
-    }
-  }
-
-  static void change_load(Thread& thread, const LoadChange& change) {
-    const Weight by = change.load - thread.load;
-    thread.load = change.load;
-    if (thread.open.empty()) {
-      return;
-    }
-    EnergySharing& sharing = *thread.machine->scopes;
-    sharing.advance(change.time_ns);
-    sharing.change_sharers(by, 0);
-    sharing.change(self_of(thread.open.back().row), by, 0);
-    for (const auto& [row, depth] : thread.depth_of_row) {
-      if (depth != 0) {
-        sharing.change(inclusive_of(row), by, 0);
-      }
-    }
+    });
   }
 
   void open_scope(Thread& thread, EnergySharing& sharing, const OrderedScopeEvent& event) {
-    const std::uint32_t row = row_of(event.site);
+    const std::uint32_t row = rows_.row_of(event.site);
     if (thread.open.empty()) {
       sharing.change_sharers(thread.load, 1);
     } else {
@@ -237,17 +162,14 @@ class EnergyGathering {
   }
 
   void count_scope(const PowerMachine& machine, const OpenScopeOfThread& scope, std::int64_t end_ns) {
-    SiteRow& row = rows_[scope.row];
+    counts_.resize(rows_.rows().size());
+    ScopeCount& row = counts_[scope.row];
     ++row.count;
     row.unresolved += is_shorter(scope.start_ns, end_ns, machine.machine) ? 1U : 0U;
   }
 
-  bool is_shorter(std::int64_t start_ns, std::int64_t end_ns, const PowerSideCurves& side) {
-    const auto [place, is_new] = renewals_.try_emplace(&side, 0.0);
-    if (is_new) {
-      place->second = static_cast<double>(side.renewal_ns()) / 1e9;
-    }
-    return seconds_between(start_ns, end_ns) < place->second;
+  static bool is_shorter(std::int64_t start_ns, std::int64_t end_ns, const PowerSideCurves& side) {
+    return seconds_between(start_ns, end_ns) < static_cast<double>(side.renewal_ns()) / 1e9;
   }
 
   static void end_spans(PowerMachine& machine, std::int64_t until_ns) {
@@ -285,7 +207,7 @@ class EnergyGathering {
   void finish_sharing() {
     const std::int64_t end_ns = timeline_.range().end_ns;
     change_loads(end_ns);
-    for (const Thread& thread : threads_) {
+    for (const Thread& thread : threads_.all()) {
       for (const OpenScopeOfThread& scope : thread.open) {
         count_scope(*thread.machine, scope, end_ns);
       }
@@ -318,7 +240,7 @@ class EnergyGathering {
       const Energy whole = machine.machine.between(range.start_ns, range.end_ns);
       result_.machine += whole;
       result_.gpu += machine.gpu.between(range.start_ns, range.end_ns);
-      for (std::uint32_t row = 0; row < rows_.size(); ++row) {
+      for (std::uint32_t row = 0; row < rows_.rows().size(); ++row) {
         result_.in_scopes_joules += machine.scopes->energy_of(self_of(row)).joules;
       }
       if (machine.idle_watts && !machine.machine.curves.empty()) {
@@ -330,13 +252,13 @@ class EnergyGathering {
   }
 
   void put_sites() {
-    for (std::uint32_t index = 0; index < rows_.size(); ++index) {
-      const SiteRow& row = rows_[index];
+    counts_.resize(rows_.rows().size());
+    for (std::uint32_t index = 0; index < rows_.rows().size(); ++index) {
       SiteEnergy site;
-      site.site = row.site;
-      site.processes = row.processes;
-      site.count = row.count;
-      site.unresolved = row.unresolved;
+      site.site = rows_.rows()[index].site;
+      site.processes = rows_.rows()[index].processes;
+      site.count = counts_[index].count;
+      site.unresolved = counts_[index].unresolved;
       for (const PowerMachine& machine : power_.machines()) {
         const Energy inclusive = machine.scopes->energy_of(inclusive_of(index));
         site.inclusive += inclusive;
@@ -402,20 +324,12 @@ class EnergyGathering {
   const EnergyOptions& options_;
   EnergyStatistics result_;
   std::map<FrameStreamId, std::vector<std::int64_t>> frame_marks_;
-  bool is_surveyed_ = false;
-  std::vector<Thread> threads_;  // by the number of their track
-  ThreadLoads loads_;
   PowerReadings power_;
-  std::optional<LoadChanges> load_changes_;  // after the first pass
-  std::unordered_map<TrackId, std::uint32_t> number_of_track_;
-  std::unordered_map<TrackId, Weight> load_of_track_;
-  std::vector<std::uint32_t> row_of_declared_;             // by site
-  std::unordered_map<SiteId, std::uint32_t> row_of_site_;  // of undeclared ones
-  std::map<Key, std::uint32_t> rows_by_key_;
-  std::vector<SiteRow> rows_;
+  SharingThreads<Thread> threads_;
+  SiteRows rows_;
+  std::vector<ScopeCount> counts_;  // by row
   std::map<std::string, std::uint32_t> row_of_span_;
   std::vector<SpanRow> span_rows_;
-  std::unordered_map<const PowerSideCurves*, double> renewals_;
 };
 
 }  // namespace

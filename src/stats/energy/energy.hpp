@@ -6,18 +6,14 @@
 // machine is shared by the processes of one boot, or of one host if the boot is unknown.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <kymo/energy.hpp>
 #include <kymo/timeline.hpp>
 
-#include "base/power/power_choice.hpp"
 #include "stats/common/power_curve.hpp"
 
 namespace kymo::stats {

@@ -12,7 +12,7 @@ namespace kymo::stats {
 
 SampleEnergy::SampleEnergy(const Timeline& timeline, const std::vector<std::string>& wanted,
                            const std::function<void(double)>& on_progress) {
-  PowerReadings power(timeline, wanted);
+  PowerReadings power(timeline.declarations(), wanted);
   has_source_ = !power.sources().empty();
   if (!has_source_) {
     return;

@@ -3,18 +3,13 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <optional>
 #include <tuple>
-#include <unordered_map>
-#include <utility>
 
 #include <kymo/batch_cursor.hpp>
 
 #include "base/system/unresolved.hpp"
 #include "capture/merge/id_translation.hpp"
-#include "stats/energy/load_changes.hpp"
-#include "stats/energy/power_machine.hpp"
-#include "stats/energy/thread_loads.hpp"
+#include "stats/energy/sharing_threads.hpp"
 #include "stats/statistics/scope_order.hpp"
 
 namespace kymo::stats {
@@ -25,7 +20,7 @@ namespace {
 class IntervalSweep {
  public:
   IntervalSweep(const Timeline& timeline, PowerReadings& power, const std::vector<EnergyInterval>& intervals)
-      : timeline_(timeline), power_(power), intervals_(intervals), loads_(timeline) {
+      : timeline_(timeline), power_(power), intervals_(intervals), threads_(timeline, power) {
     for (const EnergyInterval& interval : intervals) {
       cuts_.push_back(interval.range.start_ns);
       cuts_.push_back(interval.range.end_ns);
@@ -45,14 +40,7 @@ class IntervalSweep {
   std::vector<DividedEnergy> run(const std::function<void(double)>& on_progress) {
     ScopeOrder order(timeline_);
     ScopeOrderVisitor visitor;
-    visitor.on_batch = [this](const EventBatch& batch) {
-      for (const SampleRun& samples : batch.samples) {
-        loads_.add(samples);
-      }
-      for (const ScopeRun& scopes : batch.runs) {
-        loads_.add(scopes);
-      }
-    };
+    visitor.on_batch = [this](const EventBatch& batch) { threads_.survey(batch); };
     visitor.on_scope = [&](const OrderedScopeEvent& event) { take_scope(order.track_of(event.track), event); };
     visitor.on_span = [this](const QueueSpan& span) { take_span(span); };
     visitor.on_progress = on_progress;
@@ -89,21 +77,8 @@ class IntervalSweep {
   static constexpr ConsumerId nobody = 0;
 
   void begin() {
-    if (load_changes_) {
-      return;
-    }
-    std::int64_t shortest_ns = 0;
-    for (const PowerMachine& machine : power_.machines()) {
-      if (const std::int64_t piece_ns = machine.machine.shortest_piece_ns(); piece_ns != 0) {
-        shortest_ns = shortest_ns == 0 ? piece_ns : std::min(shortest_ns, piece_ns);
-      }
-    }
-    load_changes_.emplace(timeline_, loads_.changes(shortest_ns), true);
-    by_cpu_time_ = !load_changes_->empty();
-    for (PowerMachine& machine : power_.machines()) {
-      machine.scopes = std::make_unique<EnergySharing>(machine.machine.curves,
-                                                       by_cpu_time_ ? ThreadLoads::unknown.most : Weight().most);
-      machine.spans = std::make_unique<EnergySharing>(machine.gpu.curves);
+    if (!threads_.has_begun()) {
+      threads_.begin(true);
     }
   }
 
@@ -125,19 +100,8 @@ class IntervalSweep {
 
   void take_scope(TrackId track, const OrderedScopeEvent& event) {
     begin();
-    if (event.track >= threads_.size()) {
-      threads_.resize(event.track + std::size_t{1});
-    }
-    Thread& thread = threads_[event.track];
-    if (thread.machine == nullptr) {
-      thread.machine = &power_.machine_of(timeline_.track(track).process);
-      thread.track = track;
-      if (by_cpu_time_) {
-        number_of_track_[track] = event.track;
-        const auto load = load_of_track_.find(track);
-        thread.load = load != load_of_track_.end() ? load->second : ThreadLoads::unknown;
-      }
-    }
+    Thread& thread = threads_.at(track, event.track);
+    thread.track = track;
     cross_scopes(event.time_ns);
     thread.machine->scopes->advance(event.time_ns);
     if (event.site) {
@@ -177,7 +141,7 @@ class IntervalSweep {
         machine.scopes->advance(cuts_[scope_segment_]);
       }
       ++scope_segment_;
-      for (Thread& thread : threads_) {
+      for (Thread& thread : threads_.all()) {
         leave(thread);
         enter(thread);
       }
@@ -186,21 +150,8 @@ class IntervalSweep {
   }
 
   void change_loads(std::int64_t until_ns) {
-    while (const LoadChange* const change = load_changes_->take(until_ns)) {
-      load_of_track_[change->track] = change->load;
-      const auto number = number_of_track_.find(change->track);
-      if (number == number_of_track_.end()) {
-        continue;
-      }
-      Thread& thread = threads_[number->second];
-      const Weight by = change->load - thread.load;
-      thread.load = change->load;
-      if (!thread.open.empty()) {
-        thread.machine->scopes->advance(change->time_ns);
-        thread.machine->scopes->change_sharers(by, 0);
-        thread.machine->scopes->change(thread.consumer, by, 0);
-      }
-    }
+    threads_.change_loads(
+        until_ns, [](Thread& thread, const Weight& by) { thread.machine->scopes->change(thread.consumer, by, 0); });
   }
 
   void take_span(const QueueSpan& span) {
@@ -270,16 +221,11 @@ class IntervalSweep {
   const Timeline& timeline_;
   PowerReadings& power_;
   const std::vector<EnergyInterval>& intervals_;
-  ThreadLoads loads_;
-  std::optional<LoadChanges> load_changes_;  // after the first pass
-  bool by_cpu_time_ = false;
   std::vector<std::int64_t> cuts_;
   std::vector<std::vector<std::size_t>> of_segment_;  // the intervals that cover it; segment i ends at cut i
   std::size_t scope_segment_ = 0;
   std::size_t span_segment_ = 0;
-  std::vector<Thread> threads_;
-  std::unordered_map<TrackId, std::uint32_t> number_of_track_;
-  std::unordered_map<TrackId, Weight> load_of_track_;
+  SharingThreads<Thread> threads_;
   std::multimap<std::int64_t, OpenSpan> open_spans_;  // by end
   std::vector<Consumer> consumers_{1};
   std::map<std::tuple<std::size_t, TrackId, SiteId, NameId>, ConsumerId> numbers_;
@@ -287,7 +233,8 @@ class IntervalSweep {
 
 }  // namespace
 
-IntervalEnergies::IntervalEnergies(const Timeline& timeline) : timeline_(timeline), power_(timeline, {}) {
+IntervalEnergies::IntervalEnergies(const Timeline& timeline)
+    : timeline_(timeline), power_(timeline.declarations(), {}) {
   BatchCursor cursor(timeline, {}, BatchParts::samples);
   for (EventBatch batch; has_sources() && cursor.next(batch);) {
     for (const SampleRun& run : batch.samples) {

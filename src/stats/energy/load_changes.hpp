@@ -6,7 +6,6 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include <kymo/thread_states.hpp>

@@ -1,38 +1,78 @@
 #include "stats/energy/power_readings.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <map>
 
-namespace kymo::stats {
-namespace {
+#include "capture/merge/id_translation.hpp"
+#include "timeline/metric_samples.hpp"
 
-void sort_by_time(MetricSeries& series) {
-  if (std::is_sorted(series.times_ns.begin(), series.times_ns.end())) {
-    return;
+namespace kymo::stats {
+
+Energy PowerSideCurves::between(std::int64_t start_ns, std::int64_t end_ns) const {
+  Energy sum;
+  double unknown_s = curves.empty() ? seconds_between(start_ns, end_ns) : 0;
+  for (const PowerCurve* curve : curves) {
+    const Energy energy = curve->between(start_ns, end_ns);
+    unknown_s = std::max(unknown_s, energy.unknown_s);
+    sum += energy;
   }
-  std::vector<std::size_t> order(series.times_ns.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    order[i] = i;
-  }
-  std::stable_sort(order.begin(), order.end(),
-                   [&series](std::size_t a, std::size_t b) { return series.times_ns[a] < series.times_ns[b]; });
-  MetricSeries sorted;
-  for (const std::size_t i : order) {
-    sorted.times_ns.push_back(series.times_ns[i]);
-    sorted.values.push_back(series.values[i]);
-    sorted.flags.push_back(series.flags[i]);
-  }
-  series = std::move(sorted);
+  sum.unknown_s = unknown_s;
+  return sum;
 }
 
-}  // namespace
+std::int64_t PowerSideCurves::renewal_ns() const {
+  std::int64_t longest = 0;
+  for (const PowerCurve* curve : curves) {
+    longest = std::max(longest, curve->renewal_ns());
+  }
+  return longest;
+}
 
-PowerReadings::PowerReadings(const Timeline& timeline, const std::vector<std::string>& wanted) {
-  find_machines(timeline);
+std::int64_t PowerSideCurves::shortest_piece_ns() const {
+  std::int64_t shortest = 0;
+  for (const PowerCurve* curve : curves) {
+    for (const PowerCurve::Piece& piece : curve->pieces()) {
+      const std::int64_t length = nanoseconds_between(piece.start_ns, piece.end_ns);
+      if (piece.is_known && length > 0 && (shortest == 0 || length < shortest)) {
+        shortest = length;
+      }
+    }
+  }
+  return shortest;
+}
+
+void PowerSideCurves::leave_out_silent() {
+  const auto first_silent =
+      std::stable_partition(curves.begin(), curves.end(), [](const PowerCurve* curve) { return curve->has_energy(); });
+  if (first_silent != curves.begin()) {
+    curves.erase(first_silent, curves.end());
+  }
+}
+
+std::optional<double> PowerSideCurves::least_mean_watts() const {
+  constexpr std::int64_t second_ns = 1'000'000'000;
+  std::optional<double> least;
+  if (curves.empty() || !curves.front()->has_energy()) {
+    return least;
+  }
+  for (const PowerCurve::Piece& piece : curves.front()->pieces()) {
+    const std::int64_t end_ns = capture::add_times(piece.start_ns, second_ns);
+    if (end_ns > curves.front()->pieces().back().end_ns) {
+      break;
+    }
+    const Energy energy = between(piece.start_ns, end_ns);
+    if (energy.unknown_s <= 0) {
+      least = least ? std::min(*least, energy.joules) : energy.joules;
+    }
+  }
+  return least;
+}
+
+PowerReadings::PowerReadings(const Declarations& declared, const std::vector<std::string>& wanted) {
+  find_machines(declared);
   for (PowerMachine& machine : machines_) {
     std::vector<MetricDeclaration> metrics;
-    for (const MetricDeclaration& metric : timeline.declarations().metrics) {
+    for (const MetricDeclaration& metric : declared.metrics) {
       if (&machine_of(metric.process) == &machine) {
         metrics.push_back(metric);
       }
@@ -61,22 +101,21 @@ std::vector<MetricSeries> PowerReadings::take_series(std::size_t first, std::siz
   std::vector<MetricSeries> taken;
   taken.reserve(count);
   for (std::size_t i = first; i < first + count; ++i) {
-    sort_by_time(series_[i]);
+    timeline::sort_by_time(series_[i]);
     taken.push_back(std::move(series_[i]));
   }
   return taken;
 }
 
-void PowerReadings::find_machines(const Timeline& timeline) {
+void PowerReadings::find_machines(const Declarations& declared) {
   std::map<std::string, PowerMachine*> by_name;
-  for (const TimelineProcess& process : timeline.processes()) {
-    const ProcessDeclaration& declared = process.declaration;
-    const std::string name = declared.boot_id.empty() ? "host " + declared.host : declared.boot_id;
+  for (const ProcessDeclaration& process : declared.processes) {
+    const std::string name = process.boot_id.empty() ? "host " + process.host : process.boot_id;
     PowerMachine*& machine = by_name[name];
     if (machine == nullptr) {
       machine = &machines_.emplace_back();
     }
-    machine_of_[declared.id] = machine;
+    machine_of_[process.id] = machine;
   }
   if (machines_.empty()) {
     machines_.emplace_back();
@@ -88,16 +127,12 @@ PowerMachine& PowerReadings::machine_of(ProcessId process) {
   return found != machine_of_.end() ? *found->second : machines_.front();
 }
 
-void PowerReadings::take(const SampleRun& run) {
-  const auto place = series_places_.find(run.metric);
-  if (place == series_places_.end()) {
-    return;
-  }
-  MetricSeries& series = series_[place->second];
-  for (std::size_t i = 0; i < run.times_ns.size() && i < run.values.size(); ++i) {
-    series.times_ns.push_back(run.times_ns[i]);
-    series.values.push_back(run.values[i]);
-    series.flags.push_back(i < run.flags.size() ? run.flags[i] : std::uint8_t{0});
+void PowerReadings::take(const SampleRun& run, TimeRange interval) {
+  if (const auto place = series_places_.find(run.metric); place != series_places_.end()) {
+    const auto is_within = [interval](std::int64_t time_ns) {
+      return time_ns >= interval.start_ns && time_ns <= interval.end_ns;
+    };
+    timeline::append_samples(run, is_within, series_[place->second]);
   }
 }
 

@@ -4,13 +4,17 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <unordered_map>
+#include <vector>
 
 #include <kymo/declarations.hpp>
 #include <kymo/energy.hpp>
 #include <kymo/events.hpp>
 #include <kymo/export.hpp>
 #include <kymo/timeline.hpp>
+
+#include "stats/energy/power_readings.hpp"
+#include "stats/energy/thread_loads.hpp"
 
 namespace kymo::stats {
 
@@ -29,25 +33,59 @@ class KYMO_API SpanEnergyQuestion {
   /// A scope of a thread track shares the power of its machine, a span of a queue track that of its GPUs. Async spans
   /// have no share.
   SpanEnergyQuestion(const Declarations& declared, TrackId track, TimeRange span);
-  SpanEnergyQuestion(SpanEnergyQuestion&&) noexcept;
-  SpanEnergyQuestion& operator=(SpanEnergyQuestion&&) noexcept;
-  ~SpanEnergyQuestion();
 
   /// Whether a source measured the power for the span.
   [[nodiscard]] bool has_source() const;
   /// The time range of the needed samples: longer than the span, since sources are read at intervals.
-  [[nodiscard]] TimeRange reach() const;
+  [[nodiscard]] TimeRange reach() const { return reach_; }
   /// Adds the samples and concurrent work of batches, in any order. Memory grows with both; above a limit for
   /// concurrent work, nothing is divided.
   void take(const EventBatch& batch);
   /// Ignores concurrent work: SpanJoules::is_whole.
-  void share_nothing();
-  /// About 100 ns for each item added.
+  void share_nothing() { is_whole_ = true; }
+  /// About 100 ns for each item added. Once only.
   [[nodiscard]] SpanJoules finish();
 
  private:
-  class Implementation;
-  std::unique_ptr<Implementation> implementation_;
+  struct Sharer {
+    std::int32_t running = 0;
+    Weight load;
+    std::uint64_t end_sequence = 0;  ///< of its events, when last seen
+    bool is_open = false;            ///< at that point
+    std::int64_t open_since_ns = 0;
+  };
+  /// An interval in which a track ran.
+  struct Stretch {
+    TrackId track;
+    std::int64_t start_ns = 0;
+    std::int64_t end_ns = 0;
+  };
+  struct Turn;
+
+  [[nodiscard]] bool is_of_span(const PowerSource& source) const;
+  void add_stretch(TrackId track, std::int64_t start_ns, std::int64_t end_ns);
+  void take_spans(const EventBatch& batch);
+  void take_states(const EventBatch& batch);
+  [[nodiscard]] std::vector<LoadChange> find_loads(std::int64_t shortest_ns);
+  void take_runs(const EventBatch& batch);
+  void end_open_ones();
+  void join_stretches();
+  [[nodiscard]] std::vector<Turn> make_turns(const std::vector<LoadChange>& loads) const;
+  [[nodiscard]] Energy share(const PowerSideCurves& side, SpanJoules& result);
+
+  TrackId track_;
+  TimeRange span_;
+  TimeRange reach_;
+  TrackKind kind_ = TrackKind::thread;
+  ThreadLoads loads_;
+  PowerReadings power_;
+  PowerMachine* machine_ = nullptr;  // of power_
+  std::unordered_map<TrackId, Sharer> sharers_;
+  std::unordered_map<ThreadId, TrackId> track_of_;                // of the sharers' observed threads
+  std::unordered_map<TrackId, std::vector<ThreadState>> states_;  // around the span
+  std::size_t states_taken_ = 0;
+  std::vector<Stretch> stretches_;
+  bool is_whole_ = false;
 };
 
 }  // namespace kymo::stats

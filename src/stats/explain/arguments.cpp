@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -78,29 +78,17 @@ void add_absent_texts(const std::map<NameId, std::vector<bool>>& has_texts, Argu
 /// Sets what both sides have; puts the mean in place of what is missing, which says nothing to the test. False if too
 /// few instances have the argument.
 bool summarise(const LookedAt& looked_at, ArgumentColumn& column) {
-  std::vector<double> slow;
-  std::vector<double> usual;
-  double sum = 0;
-  for (std::size_t i = 0; i < column.values.size(); ++i) {
-    if (!std::isnan(column.values[i])) {
-      (looked_at.is_slow[i] ? slow : usual).push_back(column.values[i]);
-      sum += column.values[i];
-    }
-  }
+  const auto [slow, usual] = sides_of(looked_at, column.values);
   if (slow.size() < least_values_of_argument || usual.size() < least_values_of_argument) {
     return false;
   }
-  const auto middle_of = [&](std::vector<double>& values) {
-    std::sort(values.begin(), values.end());
-    double all = 0;
-    for (const double value : values) {
-      all += value;
-    }
-    return column.text == nullptr ? percentile_of(values, 50) : all / static_cast<double>(values.size());
+  const auto middle_of = [&](const std::vector<double>& values) {
+    return column.text == nullptr
+               ? percentile_of(values, 50)
+               : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
   };
-  const double mean = sum / static_cast<double>(slow.size() + usual.size());
-  for (double& value : column.values) {
-    value = std::isnan(value) ? mean : value;
+  const double mean = fill_missing(column.values);
+  for (const double value : column.values) {
     column.variation += (value - mean) * (value - mean);
   }
   column.variation = column.text == nullptr ? std::numeric_limits<double>::infinity() : column.variation;

@@ -1,6 +1,7 @@
 #include "stats/explain/causes.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 #include <unordered_map>
@@ -28,13 +29,8 @@ CauseKey key_of(const Owner& owner) {
 }
 
 double difference_of(const LookedAt& looked_at, const std::vector<double>& values) {
-  double slow = 0;
-  double usual = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    (looked_at.is_slow[i] ? slow : usual) += values[i];
-  }
-  const double usual_mean = looked_at.has_usual() ? usual / static_cast<double>(values.size() - looked_at.slow) : 0;
-  return slow / static_cast<double>(looked_at.slow) - usual_mean;
+  const Means means = means_of(looked_at, values);
+  return means.slow - means.usual;
 }
 
 /// The causes that vary most between instances, with their owners only.
@@ -114,26 +110,59 @@ LookedAt look_at(const Instances& instances, const std::vector<double>& amounts,
   return looked_at;
 }
 
-bool amounts_differ(const LookedAt& looked_at, double most_p, std::uint64_t seed) {
-  std::vector<double> slow;
-  std::vector<double> usual;
-  for (std::size_t i = 0; i < looked_at.amounts.size(); ++i) {
-    (looked_at.is_slow[i] ? slow : usual).push_back(looked_at.amounts[i]);
+Sides sides_of(const LookedAt& looked_at, const std::vector<double>& values) {
+  Sides sides;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!std::isnan(values[i])) {
+      (looked_at.is_slow[i] ? sides.slow : sides.usual).push_back(values[i]);
+    }
   }
-  std::sort(slow.begin(), slow.end());
-  std::sort(usual.begin(), usual.end());
-  return mann_whitney(usual, slow).p_value <= most_p / 2 ||
+  std::sort(sides.slow.begin(), sides.slow.end());
+  std::sort(sides.usual.begin(), sides.usual.end());
+  return sides;
+}
+
+Means means_of(const LookedAt& looked_at, const std::vector<double>& values) {
+  Means sums;
+  Means counts;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!std::isnan(values[i])) {
+      (looked_at.is_slow[i] ? sums.slow : sums.usual) += values[i];
+      ++(looked_at.is_slow[i] ? counts.slow : counts.usual);
+    }
+  }
+  return {sums.slow / std::max(counts.slow, 1.0), sums.usual / std::max(counts.usual, 1.0)};
+}
+
+double mean_of_set(const std::vector<double>& values, const std::vector<std::size_t>& set) {
+  double sum = 0;
+  for (const std::size_t index : set) {
+    sum += values[index];
+  }
+  return set.empty() ? 0 : sum / static_cast<double>(set.size());
+}
+
+double fill_missing(std::vector<double>& values) {
+  double sum = 0;
+  double count = 0;
+  for (const double value : values) {
+    sum += std::isnan(value) ? 0 : value;
+    count += std::isnan(value) ? 0 : 1;
+  }
+  const double mean = sum / count;
+  std::replace_if(
+      values.begin(), values.end(), [](double value) { return std::isnan(value); }, mean);
+  return mean;
+}
+
+bool amounts_differ(const LookedAt& looked_at, double most_p, std::uint64_t seed) {
+  const Sides sides = sides_of(looked_at, looked_at.amounts);
+  return mann_whitney(sides.usual, sides.slow).p_value <= most_p / 2 ||
          permutation_p_values({&looked_at.amounts}, looked_at.is_slow, seed, ColumnScale::common).front() <= most_p / 2;
 }
 
 std::vector<std::size_t> instances_with(const LookedAt& looked_at, const Cause& cause) {
-  std::vector<double> usual;
-  for (std::size_t i = 0; i < cause.owned.size(); ++i) {
-    if (!looked_at.is_slow[i]) {
-      usual.push_back(cause.owned[i]);
-    }
-  }
-  std::sort(usual.begin(), usual.end());
+  const std::vector<double> usual = sides_of(looked_at, cause.owned).usual;
   const double much = usual[(usual.size() - 1) * 95 / 100];
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i < cause.owned.size(); ++i) {

@@ -1,6 +1,5 @@
 #include "stats/explain/clock.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -19,17 +18,17 @@ constexpr double most_p_of_clocks = 0.01;
 /// Of the usual clock. Clocks vary by less.
 constexpr double lower_clock = 0.95;
 
-/// Of the fastest core in each instance; 0: not known.
+/// Of the fastest core in each instance; NaN: not known.
 std::vector<double> read_clocks(const Timeline& timeline, const LookedAt& looked_at) {
   const std::map<MetricId, MetricValues> values =
       read_instance_values(timeline, looked_at.instances, [](const MetricDeclaration& metric) {
         return metric.name == "cpu_clock" && metric.kind == MetricKind::gauge && metric.unit == "MHz";
       });
-  std::vector<double> clocks(looked_at.instances.size());
+  std::vector<double> clocks(looked_at.instances.size(), std::nan(""));
   for (const auto& [metric, of_core] : values) {
     for (std::size_t i = 0; i < clocks.size(); ++i) {
-      if (of_core.has(i) && std::isfinite(of_core.mean(i))) {
-        clocks[i] = std::max(clocks[i], of_core.mean(i));
+      if (of_core.has(i) && std::isfinite(of_core.mean(i)) && of_core.mean(i) > 0) {
+        clocks[i] = std::fmax(clocks[i], of_core.mean(i));
       }
     }
   }
@@ -52,18 +51,10 @@ void move_part(double share, CriticalPath& path, OwnerTable& owners) {
 
 void move_clock_parts(const Timeline& timeline, const LookedAt& looked_at, CriticalPaths& paths, OwnerTable& owners) {
   const std::vector<double> clocks = read_clocks(timeline, looked_at);
-  std::vector<double> slow;
-  std::vector<double> usual;
-  for (std::size_t i = 0; i < clocks.size(); ++i) {
-    if (clocks[i] > 0) {
-      (looked_at.is_slow[i] ? slow : usual).push_back(clocks[i]);
-    }
-  }
+  const auto [slow, usual] = sides_of(looked_at, clocks);
   if (slow.size() < least_clocks || usual.size() < least_clocks) {
     return;
   }
-  std::sort(slow.begin(), slow.end());
-  std::sort(usual.begin(), usual.end());
   const double slow_clock = percentile_of(slow, 50);
   const double usual_clock = percentile_of(usual, 50);
   if (slow_clock > lower_clock * usual_clock || mann_whitney(usual, slow).p_value > most_p_of_clocks) {
@@ -72,7 +63,7 @@ void move_clock_parts(const Timeline& timeline, const LookedAt& looked_at, Criti
   paths.slow_clock_mhz = slow_clock;
   paths.usual_clock_mhz = usual_clock;
   for (std::size_t i = 0; i < clocks.size(); ++i) {
-    if (clocks[i] > 0 && clocks[i] < usual_clock) {
+    if (clocks[i] < usual_clock) {
       move_part(1 - clocks[i] / usual_clock, paths.paths[i], owners);
     }
   }

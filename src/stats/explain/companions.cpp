@@ -49,10 +49,8 @@ void keep_sure(std::vector<Companion>& companions) {
   for (std::size_t i = 0; i < companions.size(); ++i) {
     companions[i].p_value = corrected[i];
   }
-  companions.erase(
-      std::remove_if(companions.begin(), companions.end(),
-                     [](const Companion& one) { return one.p_value > most_p_of_companions || one.slow == one.usual; }),
-      companions.end());
+  std::erase_if(companions,
+                [](const Companion& one) { return one.p_value > most_p_of_companions || one.slow == one.usual; });
 }
 
 }  // namespace
@@ -66,18 +64,16 @@ InstanceMetrics::InstanceMetrics(const Timeline& timeline, const LookedAt& looke
 
 std::optional<Companion> InstanceMetrics::compare(MetricId metric, const std::vector<bool>& is_chosen) const {
   const MetricValues& values = values_.at(metric);
-  std::vector<double> slow;
-  std::vector<double> usual;
+  std::vector<double> compared(is_chosen.size(), std::nan(""));
   for (std::size_t i = 0; i < is_chosen.size(); ++i) {
     if (values.has(i) && (is_chosen[i] || !looked_at_.is_slow[i])) {
-      (is_chosen[i] ? slow : usual).push_back(values.mean(i));
+      compared[i] = values.mean(i);
     }
   }
+  const auto [slow, usual] = sides_of(looked_at_, compared);
   if (slow.size() < least_values || usual.size() < least_values) {
     return std::nullopt;
   }
-  std::sort(slow.begin(), slow.end());
-  std::sort(usual.begin(), usual.end());
   return Companion{metric, percentile_of(slow, 50), percentile_of(usual, 50), mann_whitney(usual, slow).p_value};
 }
 
@@ -95,7 +91,7 @@ std::vector<Companion> InstanceMetrics::companions(std::size_t most) const {
     const MetricDeclaration& metric = timeline_.metric(one.metric);
     return !known.emplace(timeline_.process(metric.process).declaration.host, base::full_name(metric)).second;
   };
-  companions.erase(std::remove_if(companions.begin(), companions.end(), is_known), companions.end());
+  std::erase_if(companions, is_known);
   companions.resize(std::min(companions.size(), most));
   return companions;
 }
@@ -136,17 +132,12 @@ std::string InstanceMetrics::describe_steal() const {
     if (declared.name != "cpu_steal" || !declared.labels.empty() || declared.kind != MetricKind::gauge) {
       continue;
     }
-    std::array<double, 2> sums{};
-    std::array<double, 2> counts{};
-    for (std::size_t i = 0; i < looked_at_.instances.size(); ++i) {
-      if (values.has(i)) {
-        sums[looked_at_.is_slow[i] ? 1 : 0] += values.mean(i);
-        ++counts[looked_at_.is_slow[i] ? 1 : 0];
-      }
+    std::vector<double> steal(looked_at_.instances.size());
+    for (std::size_t i = 0; i < steal.size(); ++i) {
+      steal[i] = values.has(i) ? values.mean(i) : std::nan("");
     }
     const auto compared = compare(metric, looked_at_.is_slow);
-    const double slow = sums[1] / counts[1];
-    const double usual = sums[0] / counts[0];
+    const auto [slow, usual] = means_of(looked_at_, steal);
     if (compared && compared->p_value <= most_p_of_companions && slow - usual >= least_steal) {
       return "goes along: the host took " + value_text(slow, "%") + " of the machine's CPU time in slow ones against " +
              value_text(usual, "%") +

@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include <kymo/statistics.hpp>
+
 #include "stats/common/value_text.hpp"
 #include "stats/explain/causes.hpp"
 #include "stats/explain/clock.hpp"
@@ -11,7 +13,6 @@
 #include "stats/explain/finding_text.hpp"
 #include "stats/explain/own_cost.hpp"
 #include "stats/paths/critical_path.hpp"
-#include "stats/statistics/statistics.hpp"
 
 namespace kymo {
 
@@ -76,29 +77,18 @@ class Explaining {
   bool is_rare_ = false;  ///< there were causes that may be the machine's doing
 };
 
-double mean_of(const Instances& instances, const std::vector<std::size_t>& indices) {
-  double sum = 0;
-  for (const std::size_t index : indices) {
-    sum += static_cast<double>(instances.all[index].duration_ns);
-  }
-  return indices.empty() ? 0 : sum / static_cast<double>(indices.size());
-}
-
 void Explaining::describe_instances() {
   result_.name = instances_.name;
   result_.is_comparison = !options_.base_captures.empty();
   result_.instances = instances_.all.size();
   result_.slow = set_.slow.size();
   result_.usual = set_.usual.size();
-  result_.slow_mean_ns = mean_of(instances_, set_.slow);
-  result_.usual_mean_ns = mean_of(instances_, set_.usual);
-  std::vector<std::int64_t> durations;
-  for (const Instance& instance : instances_.all) {
-    durations.push_back(instance.duration_ns);
-  }
+  std::vector<double> durations = durations_of(instances_);
+  result_.slow_mean_ns = mean_of_set(durations, set_.slow);
+  result_.usual_mean_ns = mean_of_set(durations, set_.usual);
   std::sort(durations.begin(), durations.end());
-  result_.median_ns = durations.empty() ? 0 : static_cast<double>(durations[durations.size() / 2]);
-  result_.longest_ns = durations.empty() ? 0 : static_cast<double>(durations.back());
+  result_.median_ns = durations.empty() ? 0 : durations[durations.size() / 2];
+  result_.longest_ns = durations.empty() ? 0 : durations.back();
   for (std::size_t i = 0; i < std::min(set_.slow.size(), most_slowest); ++i) {
     result_.slowest.push_back(instances_.all[set_.slow[i]]);
   }

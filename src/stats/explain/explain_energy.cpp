@@ -34,14 +34,6 @@ struct Usage {
   std::vector<double> share_s;
 };
 
-double mean_of_set(const std::vector<double>& values, const std::vector<std::size_t>& set) {
-  double sum = 0;
-  for (const std::size_t index : set) {
-    sum += values[index];
-  }
-  return set.empty() ? 0 : sum / static_cast<double>(set.size());
-}
-
 class ExplainingEnergy {
  public:
   ExplainingEnergy(const Timeline& timeline, const ExplainOptions& options)

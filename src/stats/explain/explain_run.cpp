@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include <kymo/statistics.hpp>
 #include <kymo/thread_states.hpp>
 
 #include "stats/common/value_text.hpp"
@@ -15,7 +16,6 @@
 #include "stats/explain/scheduling.hpp"
 #include "stats/paths/critical_path.hpp"
 #include "stats/paths/instances.hpp"
-#include "stats/statistics/statistics.hpp"
 #include "timeline/observed_threads.hpp"
 
 namespace kymo {

@@ -4,13 +4,11 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include <kymo/batch_cursor.hpp>
-#include <kymo/thread_states.hpp>
 
 #include "stats/common/value_text.hpp"
 #include "stats/explain/arguments.hpp"
@@ -97,41 +95,22 @@ std::string thread_and_place_of(const FindingFacts& facts, const Cause& cause, c
   return thread.empty() ? place.substr(1) : thread + place;
 }
 
-struct Means {
-  double slow = 0;
-  double usual = 0;
-};
-
-/// The number of calls an instance, on average.
-Means calls_of(const FindingFacts& facts, const Cause& cause) {
-  Means means;
-  for (std::size_t i = 0; i < facts.paths.paths.size(); ++i) {
+/// The number of calls in each instance.
+std::vector<double> calls_of(const FindingFacts& facts, const Cause& cause) {
+  std::vector<double> calls(facts.paths.paths.size());
+  for (std::size_t i = 0; i < calls.size(); ++i) {
     for (const OwnerId owner : cause.owners) {
       const auto part = facts.paths.paths[i].parts.find(owner);
-      if (part != facts.paths.paths[i].parts.end()) {
-        (facts.looked_at.is_slow[i] ? means.slow : means.usual) += static_cast<double>(part->second.calls);
-      }
+      calls[i] += part != facts.paths.paths[i].parts.end() ? static_cast<double>(part->second.calls) : 0;
     }
   }
-  means.slow /= static_cast<double>(facts.looked_at.slow);
-  means.usual /= static_cast<double>(facts.looked_at.instances.size() - facts.looked_at.slow);
-  return means;
-}
-
-Means owned_by(const FindingFacts& facts, const Cause& cause) {
-  Means means;
-  for (std::size_t i = 0; i < cause.owned.size(); ++i) {
-    (facts.looked_at.is_slow[i] ? means.slow : means.usual) += cause.owned[i];
-  }
-  means.slow /= static_cast<double>(facts.looked_at.slow);
-  means.usual /= static_cast<double>(facts.looked_at.instances.size() - facts.looked_at.slow);
-  return means;
+  return calls;
 }
 
 /// Whether the number of calls differs or their length; which of the two makes more of the excess.
 std::string describe_calls(const FindingFacts& facts, const Cause& cause) {
-  const Means calls = calls_of(facts, cause);
-  const Means owned = owned_by(facts, cause);
+  const Means calls = means_of(facts.looked_at, calls_of(facts, cause));
+  const Means owned = means_of(facts.looked_at, cause.owned);
   if (calls.slow <= 0) {
     return {};
   }

@@ -16,7 +16,6 @@
 #include "stats/common/random_source.hpp"
 #include "stats/common/stack_tree.hpp"
 #include "stats/explain/explanation_text.hpp"
-#include "stats/explain/finding_text.hpp"
 #include "stats/statistics/function_statistics.hpp"
 
 namespace kymo::stats {

@@ -23,32 +23,9 @@ constexpr double most_p_of_own_cost = 0.01;
 /// Of the excess; a lesser cost is not worth a sentence.
 constexpr double least_share_of_own_cost = 0.05;
 
-/// Values of slow and of usual instances, each ascending.
-struct CostSides {
-  std::vector<double> slow;
-  std::vector<double> usual;
-};
-
-CostSides cost_sides_of(const LookedAt& looked_at, const std::vector<double>& values) {
-  CostSides sides;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    (looked_at.is_slow[i] ? sides.slow : sides.usual).push_back(values[i]);
-  }
-  std::sort(sides.slow.begin(), sides.slow.end());
-  std::sort(sides.usual.begin(), sides.usual.end());
-  return sides;
-}
-
-double mean_of_values(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) {
-    sum += value;
-  }
-  return sum / static_cast<double>(values.size());
-}
-
-bool is_surely_more(const LookedAt& looked_at, const std::vector<double>& values, const CostSides& sides) {
-  return mean_of_values(sides.slow) > mean_of_values(sides.usual) &&
+bool is_surely_more(const LookedAt& looked_at, const std::vector<double>& values) {
+  const Means means = means_of(looked_at, values);
+  return means.slow > means.usual &&
          permutation_p_values({&values}, looked_at.is_slow, 1).front() <= most_p_of_own_cost;
 }
 
@@ -88,14 +65,14 @@ void describe_drops(const Timeline& timeline, const LookedAt& looked_at, std::ve
     return;
   }
   const std::vector<double> dropped = read_drops(timeline, looked_at);
-  const CostSides sides = cost_sides_of(looked_at, dropped);
+  const Sides sides = sides_of(looked_at, dropped);
   const auto with_drops = [](const std::vector<double>& values) {
     return std::to_string(std::count_if(values.begin(), values.end(), [](double value) { return value > 0; })) +
            " of " + std::to_string(values.size());
   };
   std::string text = count_text(drops.dropped_scopes) +
                      " scopes were dropped while recording: their time counts for the scopes around them";
-  if (is_surely_more(looked_at, dropped, sides)) {
+  if (is_surely_more(looked_at, dropped)) {
     text += ". That was around " + with_drops(sides.slow) + " slow ones and " + with_drops(sides.usual) +
             " usual ones: there the program opened more scopes than kymo could write, which costs time itself";
   }
@@ -112,12 +89,8 @@ std::vector<double> read_own_times(const Timeline& timeline, const LookedAt& loo
     }
     for (std::size_t i = 0; i < times.size(); ++i) {
       const Instance& instance = looked_at.instances[i];
-      for (const ThreadState& state : states.states(thread.id, {instance.start_ns, instance.end_ns()})) {
-        if (state.state == RunState::running) {
-          times[i] += static_cast<double>(std::min(state.end_ns(), instance.end_ns()) -
-                                          std::max(state.start_ns, instance.start_ns));
-        }
-      }
+      const RunTimes known = states.known(thread.id, {instance.start_ns, instance.end_ns()}).times;
+      times[i] += static_cast<double>(known.running_ns);
     }
   }
   return times;
@@ -126,10 +99,8 @@ std::vector<double> read_own_times(const Timeline& timeline, const LookedAt& loo
 void describe_threads(const Timeline& timeline, const LookedAt& looked_at, double excess_ns,
                       std::vector<std::string>& sentences) {
   const std::vector<double> times = read_own_times(timeline, looked_at);
-  const CostSides sides = cost_sides_of(looked_at, times);
-  const double slow_ns = mean_of_values(sides.slow);
-  const double usual_ns = mean_of_values(sides.usual);
-  if (slow_ns - usual_ns >= least_share_of_own_cost * excess_ns && is_surely_more(looked_at, times, sides)) {
+  const auto [slow_ns, usual_ns] = means_of(looked_at, times);
+  if (slow_ns - usual_ns >= least_share_of_own_cost * excess_ns && is_surely_more(looked_at, times)) {
     sentences.push_back("goes along: kymo's own threads ran for " + duration_text(slow_ns) + " of a slow one against " +
                         duration_text(usual_ns) + " of a usual one");
   }
@@ -158,9 +129,9 @@ void describe_scopes(const Timeline& timeline, const LookedAt& looked_at, const 
       calls[i] += static_cast<double>(part.calls);
     }
   }
-  const CostSides sides = cost_sides_of(looked_at, calls);
-  const double cost_ns = (mean_of_values(sides.slow) - mean_of_values(sides.usual)) * empty_scope_ns(timeline);
-  if (cost_ns >= least_share_of_own_cost * excess_ns && is_surely_more(looked_at, calls, sides)) {
+  const Means means = means_of(looked_at, calls);
+  const double cost_ns = (means.slow - means.usual) * empty_scope_ns(timeline);
+  if (cost_ns >= least_share_of_own_cost * excess_ns && is_surely_more(looked_at, calls)) {
     sentences.push_back("recording the scopes took some " + duration_text(cost_ns) + " of the excess, " +
                         std::to_string(std::llround(100 * cost_ns / excess_ns)) +
                         " %, estimated from their number and the cost of an empty one");

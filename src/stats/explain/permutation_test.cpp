@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <utility>
 
 #include "stats/common/random_source.hpp"
@@ -21,11 +22,7 @@ class Standardised {
     std::vector<double> means;
     std::vector<double> deviations;
     for (const std::vector<double>* const column : columns) {
-      double sum = 0;
-      for (const double value : *column) {
-        sum += value;
-      }
-      means.push_back(sum / static_cast<double>(instances_));
+      means.push_back(std::accumulate(column->begin(), column->end(), 0.0) / static_cast<double>(instances_));
       double squares = 0;
       for (const double value : *column) {
         squares += (value - means.back()) * (value - means.back());

@@ -26,23 +26,11 @@ constexpr std::size_t most_looked_at = 2'000;
 constexpr std::size_t most_runners = 64;
 constexpr double least_share_of_runner = 0.25;
 
-/// Sums over some instances.
-struct MoveSums {
-  double moves = 0;
-  std::size_t instances = 0;
-
-  void add(double of_one) {
-    moves += of_one;
-    ++instances;
-  }
-  [[nodiscard]] double mean() const { return moves / static_cast<double>(instances); }
-};
-
-/// The migrations in an instance; nothing where its states are not known throughout.
-std::optional<double> moves_in(const ThreadStates& states, const Instance& instance) {
+/// The migrations in an instance; NaN where its states are not known throughout.
+double moves_in(const ThreadStates& states, const Instance& instance) {
   const TimeRange range{instance.start_ns, instance.end_ns()};
   if (!states.times(instance.track, range)) {
-    return std::nullopt;
+    return std::nan("");
   }
   double moves = 0;
   for (const ThreadId thread : states.threads_of(instance.track)) {
@@ -124,32 +112,23 @@ std::int64_t total_of(const std::vector<TimeRange>& ranges) {
 std::string describe_migrations(const FindingFacts& facts) {
   const LookedAt& looked_at = facts.looked_at;
   const ThreadStates states(facts.timeline);
-  std::vector<std::optional<double>> known;
-  MoveSums slow;
-  MoveSums usual;
-  for (std::size_t i = 0; i < looked_at.instances.size(); ++i) {
-    known.push_back(moves_in(states, looked_at.instances[i]));
-    if (known.back()) {
-      (looked_at.is_slow[i] ? slow : usual).add(*known.back());
-    }
+  std::vector<double> moves;
+  for (const Instance& instance : looked_at.instances) {
+    moves.push_back(moves_in(states, instance));
   }
-  if (slow.instances < least_instances_known || usual.instances < least_instances_known ||
-      slow.mean() <= usual.mean()) {
+  const Sides known = sides_of(looked_at, moves);
+  const Means means = means_of(looked_at, moves);
+  if (known.slow.size() < least_instances_known || known.usual.size() < least_instances_known ||
+      means.slow <= means.usual) {
     return {};
   }
-  // The mean in place of what is missing says nothing to the test.
-  const double mean = (slow.moves + usual.moves) / static_cast<double>(slow.instances + usual.instances);
-  std::vector<double> moves;
-  moves.reserve(known.size());
-  for (const std::optional<double>& one : known) {
-    moves.push_back(one.value_or(mean));
-  }
+  fill_missing(moves);
   if (permutation_p_values({&moves}, looked_at.is_slow, facts.seed).front() > most_p_of_migrations) {
     return {};
   }
   constexpr NumberForm form{3, false};
-  return ", moved to another CPU " + value_text(slow.mean(), "", form) + " times against " +
-         value_text(usual.mean(), "", form);
+  return ", moved to another CPU " + value_text(means.slow, "", form) + " times against " +
+         value_text(means.usual, "", form);
 }
 
 std::string find_pusher(const FindingFacts& facts, const Cause& cause) {

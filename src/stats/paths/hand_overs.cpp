@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
-#include <string_view>
 
 #include <kymo/batch_cursor.hpp>
 
@@ -54,10 +53,10 @@ void HandOvers::take(const EventBatch& batch, const Timeline& timeline, std::spa
     if ((!is_hold && track.kind != TrackKind::queue) || !overlaps(intervals, span.start_ns, end_ns)) {
       continue;
     }
-    std::size_t& count = is_hold ? hold_count_ : work_count_;
-    if (count == most_events) {
-      is_cut_ = true;
-    } else if (++count; is_hold) {
+    if (!has_room(is_hold ? hold_count_ : work_count_)) {
+      continue;
+    }
+    if (is_hold) {
       holds_[{track.process, track.name}].push_back({span.start_ns, end_ns, span.category, 0});
     } else {
       const auto [of_queue, is_new] = work_.try_emplace(span.track);
@@ -68,26 +67,25 @@ void HandOvers::take(const EventBatch& batch, const Timeline& timeline, std::spa
     }
   }
   for (const ThreadWake& wake : batch.wakes) {
-    if (!overlaps(intervals, wake.time_ns, wake.time_ns)) {
-      continue;
+    if (overlaps(intervals, wake.time_ns, wake.time_ns) && has_room(wake_count_)) {
+      wakes_[wake.thread].push_back(wake);
     }
-    if (wake_count_ == most_events) {
-      is_cut_ = true;
-      break;
-    }
-    ++wake_count_;
-    wakes_[wake.thread].push_back(wake);
   }
   for (const FlowEvent& flow : batch.flows) {
-    if (!overlaps(intervals, flow.time_ns, flow.time_ns)) {
-      continue;
+    if (overlaps(intervals, flow.time_ns, flow.time_ns) && has_room(flow_count_)) {
+      flows_.push_back(flow);
     }
-    if (flows_.size() == most_events) {
-      is_cut_ = true;
-      break;
-    }
-    flows_.push_back(flow);
   }
+}
+
+/// Counts an event of a kind.
+bool HandOvers::has_room(std::size_t& count) {
+  if (count == most_events) {
+    is_cut_ = true;
+    return false;
+  }
+  ++count;
+  return true;
 }
 
 /// A flow may be used again: each arrival belongs to the last point before it.

@@ -79,6 +79,7 @@ class HandOvers {
 
   void take(const EventBatch& batch, const Timeline& timeline, std::span<const TimeRange> intervals);
   [[nodiscard]] TrackId last_queue(ProcessId process, TimeRange range, std::int64_t slack_ns, bool must_be_idle) const;
+  [[nodiscard]] bool has_room(std::size_t& count);
   void match_flows();
   void sort();
 
@@ -92,6 +93,7 @@ class HandOvers {
   std::size_t hold_count_ = 0;
   std::size_t work_count_ = 0;
   std::size_t wake_count_ = 0;
+  std::size_t flow_count_ = 0;
   bool is_cut_ = false;
 };
 

@@ -13,6 +13,7 @@
 #include "base/text/pattern.hpp"
 #include "capture/summary/scope_walk.hpp"
 #include "stats/common/random_source.hpp"
+#include "stats/common/sample_tests.hpp"
 #include "stats/common/value_text.hpp"
 #include "stats/statistics/statistics.hpp"
 
@@ -55,12 +56,6 @@ class SiteVisitor {
   Instances& found_;
   std::size_t open_ = 0;
 };
-
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 /// What so many standard deviations exceed only one of `count` normal numbers, in one set of a hundred. By bisection.
 double deviations_of_chance(std::size_t count) {
@@ -117,7 +112,7 @@ double threshold_of(const std::vector<double>& amounts) {
     steps.push_back(std::abs(logarithms[i] - logarithms[i - 1]));
   }
   // 1.4826: a normal distribution's deviation by the median of absolute values. A step has two numbers' variance.
-  const double between_neighbours = 1.4826 * median_of(std::move(steps)) / std::sqrt(2.0);
+  const double between_neighbours = 1.4826 * upper_median(steps) / std::sqrt(2.0);
   std::sort(logarithms.begin(), logarithms.end());
   const double median = logarithms[logarithms.size() / 2];
   const double below = median - logarithms[static_cast<std::size_t>(0.1587 * static_cast<double>(logarithms.size()))];

@@ -2,14 +2,11 @@
 
 #include <cstring>
 
+#include "timeline/span_builder.hpp"
+
 namespace kymo::stats {
 
 namespace {
-
-std::string_view argument_text(const ArgumentValue& value, std::string_view text) {
-  return value.bits <= text.size() ? text.substr(static_cast<std::size_t>(value.bits), value.text_size)
-                                   : std::string_view();
-}
 
 double number_in(const ArgumentValue& value) {
   if (value.type == ArgumentType::int64) {
@@ -31,7 +28,7 @@ void PathArguments::take(std::uint32_t instance, SubjectId subject, const Argume
   const Argument argument{subject, value.name};
   ArgumentValues& values = found_.paths[instance].arguments[argument];
   if (value.type == ArgumentType::string || value.type == ArgumentType::boolean) {
-    const std::string_view text = value.type == ArgumentType::string ? argument_text(value, text_)
+    const std::string_view text = value.type == ArgumentType::string ? timeline::text_of(value, text_)
                                   : value.bits != 0                  ? "true"
                                                                      : "false";
     ++values.texts[number_of(argument, text)];

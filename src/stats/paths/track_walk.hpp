@@ -108,8 +108,7 @@ class TrackWalk {
       is_any_over = is_any_over || range.end_ns <= time_ns;
     }
     if (is_any_over) {
-      const auto is_over = [time_ns](const ActiveRequest& active) { return active.request.range.end_ns <= time_ns; };
-      active_.erase(std::remove_if(active_.begin(), active_.end(), is_over), active_.end());
+      std::erase_if(active_, [time_ns](const ActiveRequest& one) { return one.request.range.end_ns <= time_ns; });
     }
     reached_ns_ = time_ns;
   }

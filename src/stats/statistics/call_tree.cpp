@@ -9,7 +9,6 @@
 
 #include "capture/summary/scope_matcher.hpp"
 #include "stats/common/fiber_runs.hpp"
-#include "stats/common/path_table.hpp"
 #include "stats/common/power_curve.hpp"
 #include "stats/common/site_rows.hpp"
 #include "timeline/source.hpp"
@@ -17,6 +16,126 @@
 namespace kymo::stats {
 
 namespace {
+
+/// Counts scopes by their path. Not thread-safe. Memory: up to `most_paths` nodes of 36 bytes, as many again for paths
+/// above the limit, and 24 to 48 bytes of hash table for each.
+class PathTable {
+ public:
+  using NodeId = std::uint32_t;
+  static constexpr NodeId root = 0;
+  /// The site of nodes that stand for all further paths below their parent.
+  static constexpr SiteId other_paths{0};
+
+  /// Properties of a path besides its sums.
+  struct Node {
+    NodeId parent = root;
+    SiteId site;
+    std::uint64_t open = 0;
+  };
+  struct Sum {
+    std::uint64_t count = 0;
+    std::uint64_t total_ns = 0;
+  };
+
+  explicit PathTable(std::size_t most_paths) : most_paths_(most_paths) {}
+
+  /// The child node of a site in a node. A node of other paths has only itself as a child.
+  NodeId child(NodeId parent, SiteId site) {
+    if (is_full() && is_other(parent)) {
+      return parent;
+    }
+    std::size_t at = place_of(parent, site);
+    for (;; at = (at + 1) & mask_) {
+      const Slot& slot = slots_[at];
+      if (slot.node == 0) {
+        return add(parent, site, at);
+      }
+      if (slot.site == site && slot.parent == parent) [[likely]] {
+        return slot.node;
+      }
+    }
+  }
+  [[nodiscard]] bool is_other(NodeId node) const { return others_[node] == node && node != root; }
+
+  /// Counts a scope with its duration.
+  void count(NodeId node, std::uint64_t duration_ns, bool is_open = false) {
+    Sum& sum = sums_[node];
+    ++sum.count;
+    sum.total_ns += duration_ns;
+    if (is_open) [[unlikely]] {
+      ++nodes_[node].open;
+    }
+  }
+  /// Counts a scope nested in others of the same node of other paths; its time is part of theirs.
+  void count_inner(NodeId node) { ++sums_[node].count; }
+
+  /// Node 0 is the root; every other node comes after its parent.
+  [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }
+  /// By node.
+  [[nodiscard]] const std::vector<Sum>& sums() const { return sums_; }
+  [[nodiscard]] bool is_full() const { return paths_ >= most_paths_; }
+
+ private:
+  struct Slot {
+    NodeId node = 0;
+    NodeId parent = 0;
+    SiteId site;
+  };
+
+  [[nodiscard]] std::size_t place_of(NodeId parent, SiteId site) const {
+    const std::uint64_t key = (std::uint64_t{parent} << 32U | site.value()) * 0x9E3779B97F4A7C15U;
+    return static_cast<std::size_t>(key >> 32U) & mask_;
+  }
+  NodeId add_node(NodeId parent, SiteId site) {
+    nodes_.push_back({parent, site, 0});
+    sums_.emplace_back();
+    others_.push_back(0);
+    return static_cast<NodeId>(nodes_.size() - 1);
+  }
+
+  [[gnu::noinline]] NodeId add(NodeId parent, SiteId site, std::size_t at) {
+    if (is_full()) {
+      if (others_[parent] == 0) {
+        const NodeId node = add_node(parent, other_paths);
+        others_[node] = node;
+        others_[parent] = node;
+      }
+      return others_[parent];
+    }
+    ++paths_;
+    const NodeId node = add_node(parent, site);
+    slots_[at] = {node, parent, site};
+    if (2 * paths_ > slots_.size()) {
+      grow();
+    }
+    return node;
+  }
+
+  void grow() {
+    const std::vector<Slot> old = std::move(slots_);
+    slots_.assign(2 * old.size(), {});
+    mask_ = slots_.size() - 1;
+    for (const Slot& slot : old) {
+      if (slot.node != 0) {
+        std::size_t at = place_of(slot.parent, slot.site);
+        while (slots_[at].node != 0) {
+          at = (at + 1) & mask_;
+        }
+        slots_[at] = slot;
+      }
+    }
+  }
+
+  std::size_t most_paths_;
+  std::size_t paths_ = 0;
+  // By node. Data used for every scope is kept together.
+  std::vector<Node> nodes_ = std::vector<Node>(1);
+  std::vector<Sum> sums_ = std::vector<Sum>(1);
+  std::vector<NodeId> others_ =
+      std::vector<NodeId>(1);  // its node for further paths, 0: none yet; such a node refers to itself
+  std::vector<Slot> slots_ = std::vector<Slot>(1024);
+  std::size_t mask_ = 1023;
+};
 
 using NodeId = PathTable::NodeId;
 
@@ -108,7 +227,6 @@ class TreeGathering {
  private:
   void read(const timeline::Source& source, PathTable& paths) {
     std::unordered_map<TrackId, TrackPath> tracks;
-    const bool is_whole = options_.selection.takes_every_event();
     BatchCut cut(timeline_, source, options_.selection);
     EventBatch batch;
     for (std::size_t block = 0; block < source.block_count(); ++block, ++blocks_done_) {
@@ -119,9 +237,7 @@ class TreeGathering {
         ++result_.blocks_damaged;
         continue;
       }
-      if (!is_whole) {
-        cut.cut(batch);
-      }
+      cut.cut(batch);
       for (const ScopeRun& run : batch.runs) {
         tracks[run.track].take(run, paths);
       }
@@ -129,11 +245,9 @@ class TreeGathering {
         options_.on_progress(static_cast<double>(blocks_done_) / static_cast<double>(blocks_in_all_));
       }
     }
-    if (!is_whole) {
-      cut.close_open(batch);
-      for (const ScopeRun& run : batch.runs) {
-        tracks[run.track].take(run, paths);
-      }
+    cut.close_open(batch);
+    for (const ScopeRun& run : batch.runs) {
+      tracks[run.track].take(run, paths);
     }
     const std::int64_t end_ns = nanoseconds_between(source.shift().offset_ns, source.range().end_ns);
     for (auto& [id, track] : tracks) {
@@ -268,7 +382,7 @@ class TreeGathering {
 
   void put_row(const Joined& entry, std::uint32_t parent, std::uint32_t depth) {
     CallTreeRow row;
-    row.site = entry.row == other_row ? SiteId{} : rows_.sites()[entry.row];
+    row.site = entry.row == other_row ? SiteId{} : rows_.rows()[entry.row].site;
     row.parent = parent;
     row.depth = depth;
     row.count = entry.count;

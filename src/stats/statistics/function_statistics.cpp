@@ -86,22 +86,19 @@ class SampleCounter {
 
 /// A thread that recorded scopes belongs to its own process, any other to its observer.
 void SampleCounter::select_threads() {
-  const auto take = [this](ThreadId thread, const TrackDeclaration& track) {
+  const auto take = [this](ThreadId thread, ProcessId process, std::string_view name) {
     Thread& entry = threads_[thread];
-    if (options_.selection.takes_track(track)) {
+    if (options_.selection.takes_track(process, name)) {
       entry.is_taken = true;
-      entry.range = options_.selection.range_of(track.process);
+      entry.range = options_.selection.range_of(process);
     }
   };
   for (const ThreadDeclaration& thread : timeline_.declarations().threads) {
-    TrackDeclaration as_track;
-    as_track.process = thread.process;
-    as_track.name = thread.name;
-    take(thread.id, as_track);
+    take(thread.id, thread.process, thread.name);
   }
   for (const auto& [track, threads] : tracks_) {
     for (const ThreadId thread : threads) {
-      take(thread, timeline_.track(track));
+      take(thread, timeline_.track(track).process, timeline_.track(track).name);
     }
   }
 }

@@ -1,10 +1,8 @@
 // Functions by the samples of stacks that they were on.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <string>
 #include <vector>
 
 #include <kymo/energy.hpp>

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace kymo {
 
@@ -20,8 +21,7 @@ double nearest_rank(const std::vector<double>& sorted, double percentile) {
 }
 
 LatencyStats LatencyStats::of(std::vector<double> samples) {
-  samples.erase(std::remove_if(samples.begin(), samples.end(), [](double sample) { return std::isnan(sample); }),
-                samples.end());
+  std::erase_if(samples, [](double sample) { return std::isnan(sample); });
   LatencyStats stats;
   if (samples.empty()) {
     return stats;
@@ -32,11 +32,7 @@ LatencyStats LatencyStats::of(std::vector<double> samples) {
   stats.p95 = nearest_rank(samples, 95);
   stats.p99 = nearest_rank(samples, 99);
   const auto count = static_cast<double>(stats.n);
-  double sum = 0;
-  for (const double sample : samples) {
-    sum += sample;
-  }
-  stats.mean = sum / count;
+  stats.mean = std::accumulate(samples.begin(), samples.end(), 0.0) / count;
   // Subtracts the rounding error of the mean from the squares.
   double squares = 0;
   double rest = 0;

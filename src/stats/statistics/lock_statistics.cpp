@@ -1,12 +1,14 @@
-#include "stats/statistics/lock_statistics.hpp"
-
+// Lock waits and their holders: waits and holds among the sites and spans of a timeline's statistics.
 #include <algorithm>
 #include <map>
 #include <set>
 #include <string_view>
 #include <tuple>
 
-namespace kymo::stats {
+#include <kymo/statistics.hpp>
+#include <kymo/timeline.hpp>
+
+namespace kymo {
 
 namespace {
 
@@ -72,4 +74,4 @@ std::vector<LockStatistics> lock_statistics(const Timeline& timeline, const Stat
   return all;
 }
 
-}  // namespace kymo::stats
+}  // namespace kymo

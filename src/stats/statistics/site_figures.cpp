@@ -4,10 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "capture/summary/histogram.hpp"
-#include "capture/summary/keyed_table.hpp"
-#include "capture/summary/scope_matcher.hpp"
-#include "capture/summary/summary.hpp"
 #include "stats/statistics/statistics.hpp"
 
 namespace kymo::stats {
@@ -51,17 +47,8 @@ std::vector<std::uint64_t> logarithmic_bars(const Histogram& histogram, std::siz
   return bars;
 }
 
-DurationCounter::DurationCounter() : histogram_(std::make_unique<Histogram>()) {}
-DurationCounter::DurationCounter(DurationCounter&&) noexcept = default;
-DurationCounter& DurationCounter::operator=(DurationCounter&&) noexcept = default;
-DurationCounter::~DurationCounter() = default;
-
-void DurationCounter::add(std::int64_t duration_ns) {
-  histogram_->record(duration_ns);
-}
-
 SiteFigures DurationCounter::figures() const {
-  return make_figures({}, statistics_of(*histogram_), 0, *histogram_);
+  return make_figures({}, statistics_of(histogram_), 0, histogram_);
 }
 
 double SiteFigures::bar_start_ns(std::size_t bar) const {
@@ -95,22 +82,9 @@ std::vector<SiteFigures> figures_of_sites(const Timeline& timeline) {
   return all;
 }
 
-struct SiteCounter::Sites {
-  capture::KeyedTable<capture::SiteSummary> table;
-};
-
-SiteCounter::SiteCounter() : sites_(std::make_unique<Sites>()) {}
-SiteCounter::SiteCounter(SiteCounter&&) noexcept = default;
-SiteCounter& SiteCounter::operator=(SiteCounter&&) noexcept = default;
-SiteCounter::~SiteCounter() = default;
-
-void SiteCounter::add(const capture::ScopeSpan& scope) {
-  sites_->table[scope.site].add(scope);
-}
-
 std::vector<SiteFigures> SiteCounter::figures() const {
   std::vector<SiteFigures> all;
-  for (const capture::SiteSummary& site : sites_->table) {
+  for (const capture::SiteSummary& site : sites_) {
     all.push_back(make_figures(site.id, statistics_of(site.durations), site.self_ns, site.durations));
   }
   std::sort(all.begin(), all.end(), [](const SiteFigures& a, const SiteFigures& b) {

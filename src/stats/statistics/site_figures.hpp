@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -12,10 +11,9 @@
 #include <kymo/statistics.hpp>
 #include <kymo/timeline.hpp>
 
-namespace kymo::capture {
-class Histogram;
-struct ScopeSpan;
-}  // namespace kymo::capture
+#include "capture/summary/histogram.hpp"
+#include "capture/summary/keyed_table.hpp"
+#include "capture/summary/summary.hpp"
 
 namespace kymo::stats {
 
@@ -42,35 +40,24 @@ struct SiteFigures : DurationStatistics {
 /// Adds up scopes one by one. About 15 ns a scope.
 class KYMO_API SiteCounter {
  public:
-  SiteCounter();
-  SiteCounter(SiteCounter&&) noexcept;
-  SiteCounter& operator=(SiteCounter&&) noexcept;
-  ~SiteCounter();
-
-  void add(const capture::ScopeSpan& scope);
+  void add(const capture::ScopeSpan& scope) { sites_[scope.site].add(scope); }
   /// The sites so far, by descending total.
   [[nodiscard]] std::vector<SiteFigures> figures() const;
 
  private:
-  struct Sites;
-  std::unique_ptr<Sites> sites_;
+  capture::KeyedTable<capture::SiteSummary> sites_;
 };
 
 /// Counts durations one by one.
 class KYMO_API DurationCounter {
  public:
-  DurationCounter();
-  DurationCounter(DurationCounter&&) noexcept;
-  DurationCounter& operator=(DurationCounter&&) noexcept;
-  ~DurationCounter();
-
   /// Negative ones count as 0. A few ns each.
-  void add(std::int64_t duration_ns);
+  void add(std::int64_t duration_ns) { histogram_.record(duration_ns); }
   /// The figures of all so far, without a site and self time.
   [[nodiscard]] SiteFigures figures() const;
 
  private:
-  std::unique_ptr<capture::Histogram> histogram_;
+  capture::Histogram histogram_;
 };
 
 /// The number of a histogram's durations in each of at most this many bars. The bars divide its range equally on a

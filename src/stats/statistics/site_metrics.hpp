@@ -6,7 +6,6 @@
 // marked so. Power is that of the machine, including other work.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>

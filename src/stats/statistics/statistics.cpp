@@ -35,6 +35,16 @@ DurationStatistics statistics_of(const capture::Histogram& histogram, bool keeps
   return statistics;
 }
 
+SiteStatistics statistics_of(SiteId site, const capture::SiteSummary& scopes, bool keeps_histogram) {
+  SiteStatistics statistics;
+  statistics.site = site;
+  statistics.durations = statistics_of(scopes.durations, keeps_histogram);
+  statistics.self_ns = scopes.self_ns;
+  statistics.unbalanced = scopes.unbalanced;
+  statistics.self_is_bound = scopes.self_is_bound;
+  return statistics;
+}
+
 namespace {
 
 /// Key by which declarations of different processes are joined.
@@ -103,9 +113,7 @@ class Gathering {
         continue;
       }
       if (source.read_own(block, BatchParts::everything, batch)) {
-        if (!is_whole) {
-          cut.cut(batch);
-        }
+        cut.cut(batch);
         totals.add(batch, number);
         add_samples(batch);
         ++result_.blocks_decoded;
@@ -200,14 +208,8 @@ class Gathering {
 
   void put_sites() {
     for (const auto& [key, joined] : sites_) {
-      SiteStatistics statistics;
-      statistics.site = joined.id;
-      statistics.processes = joined.processes;
-      statistics.durations = statistics_of(joined.entry.durations, options_.keeps_histograms);
-      statistics.self_ns = joined.entry.self_ns;
-      statistics.unbalanced = joined.entry.unbalanced;
-      statistics.self_is_bound = joined.entry.self_is_bound;
-      result_.sites.push_back(statistics);
+      result_.sites.push_back(statistics_of(joined.id, joined.entry, options_.keeps_histograms));
+      result_.sites.back().processes = joined.processes;
     }
     by_falling_total(result_.sites);
   }

@@ -1,16 +1,13 @@
 // Statistics of captures: per site, span name, frame stream and metric.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <memory>
-#include <vector>
 
 #include <kymo/statistics.hpp>
 #include <kymo/timeline.hpp>
 
 #include "capture/summary/histogram.hpp"
+#include "capture/summary/summary.hpp"
 #include "stats/common/selection.hpp"
 
 namespace kymo::stats {
@@ -24,6 +21,9 @@ using kymo::SpanStatistics;
 using kymo::Statistics;
 
 [[nodiscard]] DurationStatistics statistics_of(const capture::Histogram& histogram, bool keeps_histogram = false);
+
+/// Of scopes of one process.
+[[nodiscard]] SiteStatistics statistics_of(SiteId site, const capture::SiteSummary& scopes, bool keeps_histogram);
 
 struct StatisticsOptions {
   /// Keeps processes apart. Otherwise equal sites (name, function, file, line), frame streams and metrics (name, unit,

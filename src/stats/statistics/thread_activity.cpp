@@ -85,7 +85,7 @@ class ActivityReader {
   };
 
   [[nodiscard]] ThreadKey key_of(ProcessId observer, std::uint64_t pid, std::uint64_t thread) const;
-  void select(const TrackDeclaration& track, Row& row) const;
+  void select(ProcessId process, std::string_view name, Row& row) const;
   void find_counter(const MetricDeclaration& metric);
 
   const Timeline& timeline_;
@@ -102,10 +102,10 @@ ThreadKey ActivityReader::key_of(ProcessId observer, std::uint64_t pid, std::uin
                                      : ThreadKey{{}, {}, pid, thread};
 }
 
-void ActivityReader::select(const TrackDeclaration& track, Row& row) const {
-  if (selection_.takes_track(track)) {
+void ActivityReader::select(ProcessId process, std::string_view name, Row& row) const {
+  if (selection_.takes_track(process, name)) {
     row.is_taken = true;
-    row.range = selection_.range_of(track.process);
+    row.range = selection_.range_of(process);
   }
 }
 
@@ -123,12 +123,9 @@ void ActivityReader::read_states() {
     row.activity.name = thread.name;
     row.activity.pid = thread.pid;
     row.activity.os_thread_id = thread.os_thread_id;
-    TrackDeclaration as_track;
-    as_track.process = thread.process;
-    as_track.name = thread.name;
-    select(as_track, row);
+    select(thread.process, thread.name, row);
     for (const TrackId track : tracks[thread.id]) {
-      select(timeline_.track(track), row);
+      select(timeline_.track(track).process, timeline_.track(track).name, row);
     }
     const KnownStates known = row.is_taken ? states.known(thread.id, row.range) : KnownStates();
     if (const RunTimes& times = known.times; times.running_ns + times.runnable_ns + times.blocked_ns > 0) {
@@ -157,10 +154,7 @@ void ActivityReader::find_counter(const MetricDeclaration& metric) {
     row.activity.name = label_of(metric, "name");
     row.activity.pid = pid;
     row.activity.os_thread_id = thread;
-    TrackDeclaration as_track;
-    as_track.process = metric.process;
-    as_track.name = row.activity.name;
-    select(as_track, row);
+    select(metric.process, row.activity.name, row);
     rows_.push_back(std::move(row));
   }
   const Row& row = rows_[place->second];

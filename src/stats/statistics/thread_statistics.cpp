@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
-#include <utility>
 
 #include "capture/summary/scope_matcher.hpp"
 #include "capture/summary/summary.hpp"
@@ -34,13 +33,7 @@ class TracksOfSource {
         if (!selection_.takes_site(timeline_.site(id).name)) {
           continue;
         }
-        SiteStatistics scopes;
-        scopes.site = id;
-        scopes.durations = statistics_of(summary.durations, true);
-        scopes.self_ns = summary.self_ns;
-        scopes.unbalanced = summary.unbalanced;
-        scopes.self_is_bound = summary.self_is_bound;
-        rows.push_back({source_.find(own), std::move(scopes)});
+        rows.push_back({source_.find(own), statistics_of(id, summary, true)});
       }
     }
   }
@@ -72,19 +65,15 @@ std::vector<ThreadSiteStatistics> gather_thread_statistics(const Timeline& timel
       if (!cut.needs(block) || !source->read_own(block, BatchParts::scopes, batch)) {
         continue;
       }
-      if (!selection.takes_every_event()) {
-        cut.cut(batch);
-      }
+      cut.cut(batch);
       tracks.add(batch);
       if (on_progress) {
         on_progress((sources_done + static_cast<double>(block + 1) / static_cast<double>(source->block_count())) /
                     static_cast<double>(sources.size()));
       }
     }
-    if (!selection.takes_every_event()) {
-      cut.close_open(batch);
-      tracks.add(batch);
-    }
+    cut.close_open(batch);
+    tracks.add(batch);
     tracks.put(rows);
     ++sources_done;
   }
