@@ -40,7 +40,7 @@
 #include <kymo/timeline.hpp>
 
 #include "sense/sampler/sensors.hpp"
-#include "sense/sampler/tier_scheduling.hpp"
+#include "sense/sampler/deadline_timer.hpp"
 #include "temporary_folder.hpp"
 #include "timing.hpp"
 

@@ -56,7 +56,8 @@ std::string_view base_name(std::string_view name) {
 
 bool is_gpu_chip(std::string_view chip) {
   constexpr std::array<std::string_view, 5> drivers{"amdgpu", "radeon", "i915", "xe", "nouveau"};
-  return std::ranges::any_of(drivers, [chip](std::string_view driver) { return chip.starts_with(driver); });
+  return std::any_of(drivers.begin(), drivers.end(),
+                     [chip](std::string_view driver) { return chip.starts_with(driver); });
 }
 
 Family family_of(const MetricDeclaration& metric) {
@@ -97,7 +98,9 @@ const MetricDeclaration& first_metric(const Device& device) {
 
 /// Keeps one metric per process; further ones of the same process are dropped.
 void add_metric(std::vector<MetricDeclaration>& metrics, const MetricDeclaration& metric) {
-  const bool is_there = std::ranges::find(metrics, metric.process, &MetricDeclaration::process) != metrics.end();
+  const bool is_there = std::any_of(metrics.begin(), metrics.end(), [&metric](const MetricDeclaration& known) {
+    return known.process == metric.process;
+  });
   if (!is_there) {
     metrics.push_back(metric);
   }
@@ -132,7 +135,7 @@ class Choosing {
 
   PowerChoice by_name(const std::vector<std::string>& names) {
     for (Device& device : devices_) {
-      if (std::ranges::any_of(names, [&](const std::string& name) { return fits(device, name); })) {
+      if (std::any_of(names.begin(), names.end(), [&](const std::string& name) { return fits(device, name); })) {
         const bool is_gpu = device.family == Family::gpu || device.family == Family::gpu_channel;
         take(device, is_gpu ? PowerSide::gpu : PowerSide::machine, names_counter(device, names));
       } else {
@@ -164,14 +167,15 @@ class Choosing {
 
  private:
   [[nodiscard]] bool has(Family family) const {
-    return std::ranges::find(devices_, family, &Device::family) != devices_.end();
+    return std::any_of(devices_.begin(), devices_.end(),
+                       [family](const Device& device) { return device.family == family; });
   }
 
   static bool fits(const Device& device, const std::string& name) {
     for (const auto* metrics : {&device.counters, &device.powers, &device.mean_powers}) {
       for (const MetricDeclaration& metric : *metrics) {
-        const bool is_label =
-            std::ranges::any_of(metric.labels, [&](const auto& entry) { return entry.second == name; });
+        const bool is_label = std::any_of(metric.labels.begin(), metric.labels.end(),
+                                          [&](const auto& entry) { return entry.second == name; });
         if (metric.name == name || full_name(metric) == name || is_label) {
           return true;
         }
@@ -181,9 +185,9 @@ class Choosing {
   }
 
   static bool names_counter(const Device& device, const std::vector<std::string>& names) {
-    return std::ranges::any_of(device.counters, [&names](const MetricDeclaration& counter) {
-      return std::ranges::any_of(
-          names, [&](const std::string& name) { return name == counter.name || name == full_name(counter); });
+    return std::any_of(device.counters.begin(), device.counters.end(), [&names](const MetricDeclaration& counter) {
+      return std::any_of(names.begin(), names.end(),
+                         [&](const std::string& name) { return name == counter.name || name == full_name(counter); });
     });
   }
 
@@ -264,8 +268,9 @@ class Choosing {
   }
 
   void choose_totals(Family family) {
-    const bool has_total = std::ranges::any_of(
-        devices_, [family](const Device& device) { return device.family == family && device.is_total; });
+    const bool has_total = std::any_of(devices_.begin(), devices_.end(), [family](const Device& device) {
+      return device.family == family && device.is_total;
+    });
     for (Device& device : devices_) {
       if (device.family != family || device.is_done) {
         continue;

@@ -56,6 +56,18 @@ template <typename To>
   return (value >> 1U) ^ (std::uint64_t{0} - (value & 1U));
 }
 
+// Emscripten's library lacks std::bit_cast.
+[[nodiscard]] inline std::uint64_t bits_of(double value) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+[[nodiscard]] inline double double_of(std::uint64_t bits) {
+  double value = 0;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
 /// A byte buffer for appending. Keeps its memory when cleared; does not initialize bytes that are about to be written.
 class ByteBuffer {
  public:

@@ -2,7 +2,6 @@
 // directions: it is called with a RowsOut to write them and with a RowsIn to read them.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -98,7 +97,7 @@ class RowsIn {
     });
   }
   void real(std::uint8_t column, double Row::*field) {
-    read(column, [&](Row& row, std::uint64_t bits) { row.*field = std::bit_cast<double>(bits); });
+    read(column, [&](Row& row, std::uint64_t bits) { row.*field = double_of(bits); });
   }
   void text(std::uint8_t column, std::string Row::*field) {
     table_.text_field(column, count_, [&](std::size_t i, std::string_view value) { rows_[first_ + i].*field = value; });

@@ -1,7 +1,6 @@
 #include "capture/format/table.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -119,7 +118,7 @@ void TableWriter::floats(std::uint8_t column, std::span<const double> values, bo
     return;
   }
   for (const double value : values) {
-    values_.push_back(std::bit_cast<std::uint64_t>(value));
+    values_.push_back(bits_of(value));
   }
   if (packing_ == Packing::planes && values.size() >= least_values_in_planes) {
     counted_numbers(column, {Storage::planes}, values_);
@@ -213,7 +212,7 @@ void TableView::floats(std::uint8_t column, std::span<double> out) const {
   for (std::size_t row = 0; row < out.size();) {
     const std::size_t count = cursor.next(group.data());
     for (std::size_t i = 0; i < count; ++i, ++row) {
-      out[row] = integers ? static_cast<double>(static_cast<std::int64_t>(group[i])) : std::bit_cast<double>(group[i]);
+      out[row] = integers ? static_cast<double>(static_cast<std::int64_t>(group[i])) : double_of(group[i]);
     }
   }
 }

@@ -16,7 +16,9 @@ constexpr std::size_t longest_line = 8000;
 constexpr std::size_t longest_range = 64;
 
 bool starts_with(std::string_view line, std::string_view lower_case_name) {
-  return std::ranges::equal(lower_case_name, line.substr(0, lower_case_name.size()), {}, {}, base::to_lower);
+  const std::string_view name = line.substr(0, lower_case_name.size());
+  return std::equal(lower_case_name.begin(), lower_case_name.end(), name.begin(), name.end(),
+                    [](char expected, char given) { return expected == base::to_lower(given); });
 }
 
 bool is_control(char c) {
@@ -127,7 +129,8 @@ std::string_view explain_status(int status) {
       {500, "The capture cannot be read.\n"},
       {503, "Too many pages follow these captures already; close one and try again.\n"},
   }};
-  const auto* const found = std::ranges::find(refusals, status, &std::pair<int, std::string_view>::first);
+  const auto* const found =
+      std::find_if(refusals.begin(), refusals.end(), [status](const auto& refusal) { return refusal.first == status; });
   return found != refusals.end() ? found->second : std::string_view();
 }
 

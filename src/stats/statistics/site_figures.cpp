@@ -47,6 +47,10 @@ std::vector<std::uint64_t> logarithmic_bars(const Histogram& histogram, std::siz
   return bars;
 }
 
+void DurationCounter::add(std::int64_t duration_ns) {
+  histogram_.record(duration_ns);
+}
+
 SiteFigures DurationCounter::figures() const {
   return make_figures({}, statistics_of(histogram_), 0, histogram_);
 }
@@ -80,6 +84,10 @@ std::vector<SiteFigures> figures_of_sites(const Timeline& timeline) {
     all.push_back(make_figures(site.site, site.durations, site.self_ns, *site.durations.histogram));
   }
   return all;
+}
+
+void SiteCounter::add(const capture::ScopeSpan& scope) {
+  sites_[scope.site].add(scope);
 }
 
 std::vector<SiteFigures> SiteCounter::figures() const {

@@ -40,7 +40,7 @@ struct SiteFigures : DurationStatistics {
 /// Adds up scopes one by one. About 15 ns a scope.
 class KYMO_API SiteCounter {
  public:
-  void add(const capture::ScopeSpan& scope) { sites_[scope.site].add(scope); }
+  void add(const capture::ScopeSpan& scope);
   /// The sites so far, by descending total.
   [[nodiscard]] std::vector<SiteFigures> figures() const;
 
@@ -52,7 +52,7 @@ class KYMO_API SiteCounter {
 class KYMO_API DurationCounter {
  public:
   /// Negative ones count as 0. A few ns each.
-  void add(std::int64_t duration_ns) { histogram_.record(duration_ns); }
+  void add(std::int64_t duration_ns);
   /// The figures of all so far, without a site and self time.
   [[nodiscard]] SiteFigures figures() const;
 
