@@ -39,8 +39,8 @@
 #include <kymo/sampler.hpp>
 #include <kymo/timeline.hpp>
 
-#include "sense/sampler/sensors.hpp"
 #include "sense/sampler/deadline_timer.hpp"
+#include "sense/sampler/sensors.hpp"
 #include "temporary_folder.hpp"
 #include "timing.hpp"
 

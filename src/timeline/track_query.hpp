@@ -7,8 +7,8 @@
 
 namespace kymo::timeline {
 
-/// By ascending start and depth. `is_lane`: the track may hold async spans, so a pass over the capture is needed to find
-/// the open ones.
+/// By ascending start and depth. `is_lane`: the track may hold async spans, so a pass over the capture is needed to
+/// find the open ones.
 [[nodiscard]] SpanList spans_of_track(const Source& source, TrackId track, bool is_lane, TimeRange range);
 
 }  // namespace kymo::timeline

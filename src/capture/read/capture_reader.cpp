@@ -372,7 +372,8 @@ class CaptureReader::Implementation {
            });
   }
 
-  // Calls use(bytes) with a block's payload. If the block is damaged, or `use` finds it so, notes that and returns false.
+  // Calls use(bytes) with a block's payload. If the block is damaged, or `use` finds it so, notes that and returns
+  // false.
   template <typename Use>
   bool use_payload(const BlockInfo& block, const Use& use) {
     const ScratchLoan scratch(*this);

@@ -6,8 +6,8 @@
 //
 // Page faults of each thread are in /proc/PID/task/TID/stat, which anybody may read of one's own processes: the same
 // numbers as getrusage's of the thread. The kernel's software counters would need a descriptor for each thread and CPU,
-// and where perf_event_paranoid is 2 they leave out what the kernel faults in on a thread's behalf. So the file is read,
-// some 10 us, but only of threads that ran since the last look: the others have no new faults.
+// and where perf_event_paranoid is 2 they leave out what the kernel faults in on a thread's behalf. So the file is
+// read, some 10 us, but only of threads that ran since the last look: the others have no new faults.
 #include <unistd.h>
 #include <array>
 #include <cmath>

@@ -35,8 +35,8 @@ template <std::size_t N>
   return true;
 }
 
-/// The entry with a value of a member, such as its name, or nullptr. Tables list their devices in the same order at each
-/// read, so the search begins after the entry found before: `next`, 0 at the start of a table.
+/// The entry with a value of a member, such as its name, or nullptr. Tables list their devices in the same order at
+/// each read, so the search begins after the entry found before: `next`, 0 at the start of a table.
 template <typename Entry, typename Member, typename Value>
 [[nodiscard]] Entry* find_entry(std::vector<Entry>& entries, Member member, const Value& value, std::size_t& next) {
   for (std::size_t i = 0; i < entries.size(); ++i) {

@@ -72,8 +72,8 @@ class SharingThreads {
     return thread;
   }
 
-  /// Sets the loads up to a time. Calls on_change(thread, by) for threads with open scopes, whose machine's sharers have
-  /// been changed by then.
+  /// Sets the loads up to a time. Calls on_change(thread, by) for threads with open scopes, whose machine's sharers
+  /// have been changed by then.
   template <typename OnChange>
   void change_loads(std::int64_t until_ns, const OnChange& on_change) {
     while (const LoadChange* const change = changes_->take(until_ns)) {

@@ -18,7 +18,8 @@
 
 namespace kymo::stats {
 
-/// A metric as steps over time: its value, its integral, and its peak between two times. Steps by ascending time. Not thread-safe.
+/// A metric as steps over time: its value, its integral, and its peak between two times. Steps by ascending time. Not
+/// thread-safe.
 class StepSeries {
  public:
   /// The metric's integral from the first step up to a time.
