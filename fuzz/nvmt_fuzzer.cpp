@@ -15,6 +15,7 @@
 
 #include "exchange/nvmt/format.hpp"
 #include "exchange/nvmt/import.hpp"
+#include "exchange/nvmt_fixture.hpp"
 
 namespace {
 
@@ -40,7 +41,7 @@ std::string without_payloads(NvmtTrace trace) {
       row.temp_c[i] = settle(float{row.temp_c[i]});
     }
   }
-  return encode_nvmt(trace);
+  return test::encode_nvmt(trace);
 }
 
 void go_around(const NvmtTrace& trace) {
@@ -68,7 +69,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto bytes = std::as_bytes(std::span(data, size));
   try {
     const NvmtTrace trace = parse_nvmt(bytes, "fuzzed");
-    if (encode_nvmt(trace) != std::string(reinterpret_cast<const char*>(data), size)) {
+    if (test::encode_nvmt(trace) != std::string(reinterpret_cast<const char*>(data), size)) {
       std::abort();
     }
     go_around(trace);
