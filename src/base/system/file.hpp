@@ -41,6 +41,7 @@ struct FileId {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the 0 of a defaulted comparison for a pointer
   friend auto operator<=>(const FileId&, const FileId&) = default;
 };
 
