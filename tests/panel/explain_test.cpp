@@ -6,6 +6,7 @@
 
 #include "panel/draw/text.hpp"
 #include "selection_tabs.hpp"
+#include "support/wait_until.hpp"
 
 namespace kymo::test {
 namespace {
@@ -79,6 +80,25 @@ TEST_F(ExplainTab, IsOfThePinnedFrameTheMeasuredRangeAndTheFocusedSite) {
   EXPECT_TRUE(has_text(text(), describe(expected(of_site).front()).c_str())) << text();
 }
 
+TEST_F(ExplainTab, IsSortedByAColumnThatWasChosenBeforeItWasAsked) {
+  const auto causes = [this] {
+    std::vector<std::string> texts;
+    for (const auto& row : rows()) {
+      texts.push_back(row[0]);
+    }
+    return texts;
+  };
+  open("explain");
+  screen_.type("1");
+  ask();
+  const std::vector<std::string> by_cause = causes();
+  ASSERT_GT(by_cause.size(), 2U);
+  EXPECT_TRUE(std::is_sorted(by_cause.begin(), by_cause.end())) << text();
+  screen_.type("1");
+  screen_.frames(2);
+  EXPECT_EQ(causes(), std::vector<std::string>(by_cause.rbegin(), by_cause.rend()));
+}
+
 TEST_F(ExplainTab, LightsWhatIsOutOfViewByGoingThere) {
   view_.state().flame().show({Game::start_of(80), Game::start_of(90)});
   open("explain");
@@ -87,6 +107,33 @@ TEST_F(ExplainTab, LightsWhatIsOutOfViewByGoingThere) {
   const TimeRange seen = view_.state().flame().range();
   EXPECT_LE(seen.start_ns, Game::start_of(Game::slow_frame));
   EXPECT_GE(seen.end_ns, Game::start_of(Game::slow_frame + 1));
+}
+
+TEST(ExplainThreadTab, CopiesNoRowsWhileSomethingElseIsRead) {
+  const Bytes bytes = Game().write();
+  panel::PanelView view(provide(bytes), {}, {});
+  Screen screen([&view] { view.draw(); });
+  ASSERT_TRUE(view.open_tab("explain"));
+  view.state().measure(TimeRange{Game::start_of(36), Game::start_of(39)});
+  const std::string heads = "cause,excess,share,95 % interval,slow with it\n";
+  ASSERT_TRUE(wait_until([&] {
+    screen.frame();
+    return view.state().data().explained().state == panel::Explained::State::known &&
+           view.copied_tab(panel::CopyAs::csv).size() > heads.size();
+  }));
+  const ImVec2 at = place_in(view.marks().copy[1]);
+  screen.move(at.x, at.y);
+  screen.frame();
+  screen.press();
+  // In the frame of the click the tab asks about the range, and forgets what it was told before.
+  view.state().measure(TimeRange{Game::start_of(37), Game::start_of(40)});
+  screen.let_go();
+  EXPECT_EQ(std::string(ImGui::GetClipboardText()), heads);
+  view.state().measure(TimeRange{Game::start_of(36), Game::start_of(40)});
+  screen.frame();
+  ASSERT_EQ(view.state().data().explained().state, panel::Explained::State::reading);
+  EXPECT_EQ(view.copied_tab(panel::CopyAs::csv), heads);
+  EXPECT_EQ(view.copied_tab(panel::CopyAs::text), "cause  excess  share  95 % interval  slow with it\n");
 }
 
 /// The game on a machine that takes 20 W, and 100 W more in every tenth frame.

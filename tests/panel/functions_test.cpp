@@ -71,6 +71,21 @@ TEST_F(Functions, AreTurnedOverToTheirCallers) {
   EXPECT_EQ(paths()["main;step;simulate"], (Columns{200, 200, 0, 0}));
 }
 
+TEST_F(Functions, ACopyInTheFrameInWhichTheyArriveHasAllOfThem) {
+  open("statistics");
+  const ImVec2 at = place_in(view_.marks().copy[1]);
+  screen_.move(at.x, at.y);
+  screen_.frame();
+  screen_.press();
+  ASSERT_TRUE(view_.open_tab("functions"));
+  screen_.frame();
+  ASSERT_TRUE(paths().empty()) << "they are being read";
+  screen_.let_go();
+  const std::string copied = ImGui::GetClipboardText();
+  EXPECT_EQ(copied, view_.copied_tab(panel::CopyAs::csv));
+  EXPECT_TRUE(has_text(copied, "main;step;simulate,200,200,0,0\n")) << copied;
+}
+
 TEST_F(Functions, AreThoseOfTheSelection) {
   click_bar(20);
   open("functions");

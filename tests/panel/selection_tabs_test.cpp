@@ -251,6 +251,20 @@ TEST_F(SelectionTabs, SearchFindsArgumentsAndNamedSpans) {
   EXPECT_EQ(start_after(true), second);
 }
 
+TEST_F(SelectionTabs, NothingIsCopiedOfASearchThatWasCleared) {
+  open("search");
+  screen_.type("F");
+  screen_.type("ob");
+  screen_.frames(4);
+  ASSERT_GT(rows().size(), 100U) << "the arguments, and job";
+  screen_.key(ImGuiKey_Backspace);
+  screen_.key(ImGuiKey_Backspace);
+  click(view_.marks().copy[1]);
+  EXPECT_EQ(std::string(ImGui::GetClipboardText()), "kind,name,where\n");
+  click(view_.marks().copy[0]);
+  EXPECT_EQ(std::string(ImGui::GetClipboardText()), "kind  name  where\n");
+}
+
 TEST_F(SelectionTabs, EnterGoesOnAmongHitsThatAreNoScopes) {
   open("search");
   screen_.type("F");
@@ -293,6 +307,28 @@ TEST_F(SelectionTabs, TreesAreFocusedOnASite) {
   screen_.type("o");
   screen_.frames(3);
   EXPECT_EQ(rows().size(), 4U);
+}
+
+TEST(FocusedTree, ChangesOnlyWhereItIsKeptFresh) {
+  const Bytes bytes = Game().write();
+  const auto provider = provide(bytes);
+  panel::ViewState state(provider, immediate_data());
+  panel::Names names(*provider);
+  const panel::Theme theme{};
+  panel::FrameTargets targets;
+  panel::TabContext context{state, names, theme, targets, false, {}};
+  panel::FocusedTree tree;
+  tree.keep_fresh(context);
+  const std::uint64_t before = tree.version();
+  for (int i = 0; i < 1000 && tree.is_reading(); ++i) {
+    static_cast<void>(state.data().poll());
+  }
+  ASSERT_FALSE(tree.is_reading());
+  EXPECT_TRUE(tree.list().nodes.empty()) << "what arrived waits for the tab";
+  EXPECT_EQ(tree.version(), before);
+  tree.keep_fresh(context);
+  EXPECT_EQ(tree.list().nodes.size(), 5U) << "four paths, and what is around them";
+  EXPECT_GT(tree.version(), before);
 }
 
 TEST(FocusedTree, HoldsExactlyWhatLiesInsideTheSite) {

@@ -163,17 +163,17 @@ std::string title_of(const stats::ThingName& name) {
 std::optional<std::size_t> VerdictTable::draw(const Judged& judged, std::uint64_t version, const Theme& theme) {
   filter_.draw();
   const TableRows rows = verdict_rows(judged.comparison.things, filter_.text());
+  table_.update(rows, filter_.version() + version);
   ImGui::SameLine(0, ImGui::GetFontSize());
   std::array<Area, 2> areas;
   if (const auto as = draw_copy_buttons(areas)) {
-    ImGui::SetClipboardText(copied(judged, *as).c_str());
+    ImGui::SetClipboardText(table_.copied(rows, *as).c_str());
   }
   ImGui::SameLine(0, ImGui::GetFontSize());
   say(verdicts_text(judged.comparison));
   for (const std::string& warning : judged.warnings) {
     say("! " + warning);
   }
-  table_.update(rows, filter_.version() + version);
   const auto clicked = table_.draw(rows, chosen_, ImGui::GetContentRegionAvail().y, theme);
   chosen_ = clicked ? clicked : chosen_;
   return clicked;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/text/ascii.hpp"
 #include "base/text/text.hpp"
 #include "stats/common/value_text.hpp"
 
@@ -13,10 +14,6 @@ namespace kymo::panel {
 namespace {
 
 constexpr stats::NumberForm four_digits{4, false};
-
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
 
 }  // namespace
 
@@ -81,7 +78,7 @@ std::string value_text(double value, std::string_view unit) {
 
 bool contains_text(std::string_view text, std::string_view part) {
   return std::search(text.begin(), text.end(), part.begin(), part.end(),
-                     [](char a, char b) { return lower(a) == lower(b); }) != text.end();
+                     [](char a, char b) { return base::to_lower(a) == base::to_lower(b); }) != text.end();
 }
 
 }  // namespace kymo::panel

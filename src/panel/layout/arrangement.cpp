@@ -2,11 +2,9 @@
 #include "panel/layout/arrangement.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
-#include <system_error>
 #include <utility>
 
+#include "base/text/number_text.hpp"
 #include "panel/draw/text.hpp"
 #include "panel/layout/metric_heat.hpp"
 
@@ -20,12 +18,6 @@ std::string_view take_word(std::string_view& text) {
   const std::string_view word = text.substr(0, end);
   text.remove_prefix(std::min(end + 1, text.size()));
   return word;
-}
-
-std::optional<std::int64_t> parse_number(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
 }
 
 }  // namespace
@@ -150,10 +142,10 @@ Arrangement Arrangement::parse(std::string_view text) {
     if (kind == "target") {
       constexpr std::int64_t least_ns = 10'000;
       constexpr std::int64_t most_ns = 100'000'000'000;
-      const std::int64_t target_ns = parse_number(done).value_or(0);
+      const std::int64_t target_ns = base::parse_integer<std::int64_t>(done).value_or(0);
       arrangement.target_ns_ = target_ns >= least_ns && target_ns <= most_ns ? target_ns : arrangement.target_ns_;
     } else if (kind == "metric" || kind == "track") {
-      const auto height = parse_number(take_word(line));
+      const auto height = base::parse_integer<std::int64_t>(take_word(line));
       if (height && done.find_first_not_of("phm-") == std::string_view::npos) {
         const auto has = [done](char what) { return done.find(what) != std::string_view::npos; };
         const auto steps =

@@ -238,11 +238,8 @@ std::vector<FlameRowKey> TrackView::add(const std::vector<FlameRowKey>& rows) {
 FlameLayout lay_out_flame(const std::vector<Piece>& pieces, const TimeAxis& axis, const FlameOptions& options) {
   FlameLayout layout;
   std::vector<FlameRow> rows = make_rows(pieces, options.tracks, layout);
-  rows.erase(std::remove_if(rows.begin(), rows.end(),
-                            [&options](const FlameRow& row) {
-                              return row.line < options.first_line || row.line >= options.end_line;
-                            }),
-             rows.end());
+  std::erase_if(
+      rows, [&options](const FlameRow& row) { return row.line < options.first_line || row.line >= options.end_line; });
   // With every row full of boxes of this width, there would be exactly the maximum. Rows are seldom full.
   const double full = static_cast<double>(rows.size()) * axis.width() /
                       static_cast<double>(std::max<std::size_t>(options.most_boxes, 1));

@@ -338,7 +338,7 @@ void KeptList<List>::keep_fresh(PanelData& data, const ListKey& key) {
       gatherer->take(*batch);
     } else if constexpr (requires { gatherer->miss(); }) {
       gatherer->miss();
-    }  // the stacks of others see the gap in the sequence numbers
+    }  // Lists with stacks see the gap in the sequence numbers; the rest has no order to lose.
   };
   scan->deliver = [this, gatherer, is_new, number = reading_, is_alive = std::weak_ptr<bool>(is_alive_)](bool is_done) {
     if (is_alive.expired() || number != reading_) {

@@ -19,6 +19,8 @@ struct Note {
   std::int64_t start_ns = 0;  ///< since the recording's start
   std::int64_t end_ns = 0;    ///< not before the start; equal: a moment
   std::string text;           ///< one line
+
+  friend bool operator==(const Note&, const Note&) = default;
 };
 
 class Notes {

@@ -39,7 +39,7 @@ void FocusedTree::keep_fresh(TabContext& context) {
   if (whole_version_ != whole_.version() || focus_ != focus) {
     whole_version_ = whole_.version();
     focus_ = focus;
-    inside_ = focus ? inside_of(whole_.list(), focus) : TreeList();
+    list_ = focus ? inside_of(whole_.list(), focus) : whole_.list();
     ++version_;
   }
 }

@@ -16,14 +16,16 @@ class FocusedTree {
  public:
   /// Call in each frame that shows the tree.
   void keep_fresh(TabContext& context);
-  [[nodiscard]] const TreeList& list() const { return focus_ ? inside_ : whole_.list(); }
+  /// Stays the same until the next keep_fresh(), so that what a tab made of it fits meanwhile. What is read arrives
+  /// earlier, before keys and clicks are used.
+  [[nodiscard]] const TreeList& list() const { return list_; }
   /// Increases with each change.
   [[nodiscard]] std::uint64_t version() const { return version_; }
   [[nodiscard]] bool is_reading() const { return whole_.is_reading(); }
 
  private:
   KeptList<TreeList> whole_;
-  TreeList inside_;
+  TreeList list_;
   SiteId focus_;
   std::uint64_t whole_version_ = 0;
   std::uint64_t version_ = 0;

@@ -89,7 +89,7 @@ class FunctionsTab final : public Tab {
         (list_.list().is_cut ? "   only inside the first calls" : "") + (list_.is_reading() ? "   reading..." : ""));
     const auto& marked = context.state.marked_functions();
     const std::uint32_t under = graph_.draw(context.theme, [&](std::uint32_t node) {
-      return BoxGraph::Look{texts_[node], colours_[node], marked.count(nodes()[node].function) != 0};
+      return BoxGraph::Look{texts_[node], colours_[node], marked.count(nodes_[node].function) != 0};
     });
     if (graph_.is_clicked()) {
       mark(context, under);
@@ -119,9 +119,9 @@ class FunctionsTab final : public Tab {
 
   [[nodiscard]] std::string copied(TabContext& /*context*/, CopyAs as) const override {
     std::string out = as == CopyAs::csv ? "path,total,self,total_blocked_ns,self_blocked_ns\n" : "";
-    std::vector<std::string> paths(nodes().size());
-    for (std::uint32_t i = 1; i < nodes().size(); ++i) {
-      const StackList::Node& node = nodes()[i];
+    std::vector<std::string> paths(nodes_.size());
+    for (std::uint32_t i = 1; i < nodes_.size(); ++i) {
+      const StackList::Node& node = nodes_[i];
       paths[i] = paths[node.parent] + (node.parent == 0 ? "" : ";") + texts_[i];
       if (as == CopyAs::text) {
         // Collapsed stacks, which other tools for flame graphs read.
@@ -138,15 +138,12 @@ class FunctionsTab final : public Tab {
   }
 
  private:
-  [[nodiscard]] const std::vector<StackList::Node>& nodes() const {
-    return was_reversed_ ? reversed_ : list_.list().nodes;
-  }
-  [[nodiscard]] bool has_waits() const { return !nodes().empty() && nodes().front().total_blocked_ns != 0; }
+  [[nodiscard]] bool has_waits() const { return !nodes_.empty() && nodes_.front().total_blocked_ns != 0; }
   [[nodiscard]] std::uint64_t total_of(std::uint32_t node) const {
-    return shows_waits_ ? nodes()[node].total_blocked_ns : nodes()[node].total;
+    return shows_waits_ ? nodes_[node].total_blocked_ns : nodes_[node].total;
   }
   [[nodiscard]] std::uint64_t self_of(std::uint32_t node) const {
-    return shows_waits_ ? nodes()[node].self_blocked_ns : nodes()[node].self;
+    return shows_waits_ ? nodes_[node].self_blocked_ns : nodes_[node].self;
   }
   [[nodiscard]] std::string size_text(std::uint64_t size) const {
     return shows_waits_ ? duration_text(static_cast<std::int64_t>(std::min(size, std::uint64_t{1} << 62U)))
@@ -156,23 +153,23 @@ class FunctionsTab final : public Tab {
   void take(TabContext& context) {
     version_ = list_.version();
     was_reversed_ = is_reversed_;
-    reversed_ = is_reversed_ ? reversed_of(list_.list().nodes) : std::vector<StackList::Node>();
+    nodes_ = is_reversed_ ? reversed_of(list_.list().nodes) : list_.list().nodes;
     const stats::StackTree tree(context.state.data().provider().declarations());
     texts_.clear();
     colours_.clear();
-    for (const StackList::Node& node : nodes()) {
+    for (const StackList::Node& node : nodes_) {
       const std::string name = tree.name_of(node.function);
       texts_.push_back(clean_text(name));
       colours_.push_back(context.names.colour_of(name));
     }
-    shows_waits_ = has_waits() && (shows_waits_ || nodes().front().total == 0);
+    shows_waits_ = has_waits() && (shows_waits_ || nodes_.front().total == 0);
     size_boxes();
   }
 
   void size_boxes() {
     std::vector<BoxGraph::Box> boxes;
-    for (std::uint32_t i = 0; i < nodes().size(); ++i) {
-      boxes.push_back({nodes()[i].function.value(), nodes()[i].parent, nodes()[i].depth, total_of(i)});
+    for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+      boxes.push_back({nodes_[i].function.value(), nodes_[i].parent, nodes_[i].depth, total_of(i)});
     }
     graph_.take(std::move(boxes));
   }
@@ -181,7 +178,7 @@ class FunctionsTab final : public Tab {
   void mark(TabContext& context, std::uint32_t node) const {
     std::unordered_set<FunctionId> functions;
     for (const auto& [function, same] : list_.list().same_names) {
-      if (same == nodes()[node].function) {
+      if (same == nodes_[node].function) {
         functions.insert(function);
       }
     }
@@ -190,8 +187,8 @@ class FunctionsTab final : public Tab {
 
   [[nodiscard]] std::string tip_of(TabContext& context, std::uint32_t node) const {
     const stats::StackTree tree(context.state.data().provider().declarations());
-    const std::string module = clean_text(tree.module_of(nodes()[node].function));
-    const std::string source = clean_text(tree.source_of(nodes()[node].function));
+    const std::string module = clean_text(tree.module_of(nodes_[node].function));
+    const std::string source = clean_text(tree.source_of(nodes_[node].function));
     const double share =
         100.0 * static_cast<double>(total_of(node)) / static_cast<double>(std::max<std::uint64_t>(total_of(0), 1));
     return texts_[node] + (module.empty() ? "" : "\n" + module) + (source.empty() ? "" : "\n" + source) + "\n" +
@@ -224,12 +221,13 @@ class FunctionsTab final : public Tab {
 
   KeptList<StackList> list_;
   std::uint64_t version_ = 0;
+  // The list may change before the next draw(). Until then keys and copies use these, which fit each other.
+  std::vector<StackList::Node> nodes_;
   std::vector<std::string> texts_;  // by node
   std::vector<ImU32> colours_;
   bool shows_waits_ = false;
   bool is_reversed_ = false;   // as wanted,
   bool was_reversed_ = false;  // and as taken
-  std::vector<StackList::Node> reversed_;
   BoxGraph graph_;
 };
 

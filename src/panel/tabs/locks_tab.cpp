@@ -17,7 +17,7 @@ class LocksTab final : public SiteTableTab {
     keep_fresh(context);
     draw_filter(context);
     const TableRows waits = rows(context);
-    table_.update(waits, filter_.version() + version());
+    table_.update(waits, field_.version() + version());
     say((table_.order().empty() ? "no thread waited for a kymo::Lockable"
                                 : "waits of threads; a click marks them in the chart") +
         std::string(state_text()));
@@ -43,7 +43,7 @@ class LocksTab final : public SiteTableTab {
              duration_column("longest", of(&SiteFigures::max_ns))},
             [this, &context](std::size_t row) {
               const SiteDeclaration& lock = declaration(context, row);
-              return lock.role == SiteRole::wait && contains_text(lock.name, filter_.text());
+              return lock.role == SiteRole::wait && contains_text(lock.name, field_.text());
             }};
   }
 };

@@ -21,7 +21,7 @@ class MessagesTab final : public TableTab {
     draw_filter(context);
     const TableRows shown = rows(context);
     const bool is_reading = list_.is_reading() || focus_.is_reading();
-    table_.update(shown, filter_.version() + list_.version());
+    table_.update(shown, field_.version() + list_.version());
     say(messages.count == 0 && !is_reading
             ? std::string(context.state.focused_site() ? "no messages inside"
                                                        : "no messages: write them with kymo::message()")
@@ -44,7 +44,7 @@ class MessagesTab final : public TableTab {
             {time_column(context, [&](std::size_t row) { return messages[row].time_ns; }),
              {"track", 2, track},
              {"text", 6, text}},
-            [&, this](std::size_t row) { return contains_text(messages[row].text, filter_.text()); }};
+            [&, this](std::size_t row) { return contains_text(messages[row].text, field_.text()); }};
   }
 
   void choose(TabContext& context, std::size_t row) override {

@@ -20,7 +20,7 @@ class MetricsTab final : public TableTab {
     focus_.keep_fresh(context, ListKey(context.state.table_range()), list_);
     const TableRows shown = rows(context);
     draw_filter(context);
-    table_.update(shown, filter_.version() + list_.version());
+    table_.update(shown, field_.version() + list_.version());
     const bool is_empty = list_.list().rows.empty();
     const bool is_reading = list_.is_reading() || focus_.is_reading();
     say(is_reading && is_empty                     ? std::string("reading...")
@@ -61,7 +61,7 @@ class MetricsTab final : public TableTab {
              value_column("greatest", of(&MetricList::Row::max)),
              value_column("last - first", [&](std::size_t row) { return metrics[row].last - metrics[row].first; }),
              {"source", 2, source}},
-            [this, title](std::size_t row) { return contains_text(title(row), filter_.text()); }};
+            [this, title](std::size_t row) { return contains_text(title(row), field_.text()); }};
   }
 
   void choose(TabContext& context, std::size_t row) override {

@@ -1,5 +1,6 @@
 // The notes tab: texts at times and ranges, and views to go back to.
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,13 +24,15 @@ class NotesTab final : public TableTab {
     const std::string place = range.start_ns == range.end_ns
                                   ? "at " + duration_text(range.start_ns)
                                   : "to " + duration_text(range.start_ns) + ".." + duration_text(range.end_ns);
-    if (filter_.draw_entry(ImGui::GetFontSize() * 20) && filter_.text()[0] != 0) {
-      notes.add({range.start_ns, range.end_ns, filter_.text()});
-      filter_.clear();
+    if (field_.draw_entry(ImGui::GetFontSize() * 20) && field_.text()[0] != 0) {
+      notes.add({range.start_ns, range.end_ns, field_.text()});
+      field_.clear();
     }
     ImGui::SameLine(0, ImGui::GetFontSize());
-    if (ImGui::SmallButton("Delete") && chosen_) {
-      notes.remove(*chosen_);
+    if (ImGui::SmallButton("Delete")) {
+      if (const std::optional<std::size_t> note = chosen(context)) {
+        notes.remove(*note);
+      }
       chosen_.reset();
     }
     ImGui::SameLine(0, ImGui::GetFontSize());
@@ -70,8 +73,8 @@ class NotesTab final : public TableTab {
 
   /// Goes to a note.
   void choose(TabContext& context, std::size_t place) override {
-    chosen_ = place;
     const Note& note = context.state.notes().all()[place];
+    chosen_ = note;
     const std::int64_t origin_ns = context.state.data().range().start_ns;
     const std::int64_t start_ns = add_length(origin_ns, std::max<std::int64_t>(note.start_ns, 0));
     const std::int64_t end_ns = add_length(origin_ns, std::max<std::int64_t>(note.end_ns, 0));
@@ -82,9 +85,14 @@ class NotesTab final : public TableTab {
       context.state.go_to(start_ns);
     }
   }
-  [[nodiscard]] std::optional<std::size_t> chosen(TabContext& /*context*/) const override { return chosen_; }
+  [[nodiscard]] std::optional<std::size_t> chosen(TabContext& context) const override {
+    const std::vector<Note>& notes = context.state.notes().all();
+    const auto place = chosen_ ? std::find(notes.begin(), notes.end(), *chosen_) : notes.end();
+    return place != notes.end() ? std::optional(static_cast<std::size_t>(place - notes.begin())) : std::nullopt;
+  }
 
-  std::optional<std::size_t> chosen_;
+  /// Its place changes with notes that are added before it.
+  std::optional<Note> chosen_;
 };
 
 }  // namespace

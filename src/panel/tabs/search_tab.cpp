@@ -31,21 +31,21 @@ class SearchTab final : public TableTab {
   SearchTab() : TableTab("Search", Table("hits", Table::unsorted), "search") {}
 
   void draw(TabContext& context) override {
-    filter_.draw();
-    if (context.state.search() != filter_.text()) {
-      context.state.search_for(filter_.text());
+    field_.draw();
+    if (context.state.search() != field_.text()) {
+      context.state.search_for(field_.text());
       last_.reset();
     }
     ImGui::SameLine(0, ImGui::GetFontSize());
-    if (filter_.text()[0] == 0) {
+    if (field_.text()[0] == 0) {
       hits_.clear();
       say("text in the name of a scope, its function or file, a span, an argument, a track, a metric or a message");
       return;
     }
     messages_.keep_fresh(context.state.data(), ListKey());
-    spans_.keep_fresh(context.state.data(), ListKey({}, 0, {}, 0, filter_.text()));
+    spans_.keep_fresh(context.state.data(), ListKey({}, 0, {}, 0, field_.text()));
     const Declarations& declared = context.state.data().provider().declarations();
-    const std::uint64_t version = filter_.version() + messages_.version() + spans_.version() + declared.sites.size() +
+    const std::uint64_t version = field_.version() + messages_.version() + spans_.version() + declared.sites.size() +
                                   declared.tracks.size() + declared.metrics.size();
     if (version != version_) {
       version_ = version;
@@ -79,7 +79,7 @@ class SearchTab final : public TableTab {
   void find(TabContext& context) {
     hits_.clear();
     const BlockProvider& provider = context.state.data().provider();
-    const char* const text = filter_.text();
+    const char* const text = field_.text();
     for (const SiteDeclaration& site : provider.declarations().sites) {
       if (contains_text(site.name, text) || contains_text(site.function, text) || contains_text(site.file, text)) {
         hits_.push_back(

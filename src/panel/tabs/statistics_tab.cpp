@@ -21,7 +21,7 @@ class StatisticsTab final : public SiteTableTab {
     keep_fresh(context);
     draw_filter(context);
     const TableRows shown = rows(context);
-    table_.update(shown, filter_.version() + version());
+    table_.update(shown, field_.version() + version());
     say(count_text(table_.order().size()) + " sites by " + shown.columns[table_.column()].title +
         (table_.is_falling() ? ", falling" : ", rising") + state_text());
     const float histogram_height = ImGui::GetTextLineHeightWithSpacing() * 5;
@@ -54,20 +54,19 @@ class StatisticsTab final : public SiteTableTab {
       return all_ns > 0 ? static_cast<double>(all[row].self_ns) / all_ns : 0;
     };
     const auto place = [this, &context](std::size_t row) { return Names::place(declaration(context, row)); };
-    return {
-        all.size(),
-        {name_column(context, "site", 3),
-         count_column("count", of(&SiteFigures::count)),
-         duration_column("total", of(&SiteFigures::total_ns)),
-         duration_column("self", of(&SiteFigures::self_ns)),
-         duration_column("mean", of(&SiteFigures::mean_ns)),
-         duration_column("p50", of(&SiteFigures::p50_ns)),
-         duration_column("p95", of(&SiteFigures::p95_ns)),
-         duration_column("p99", of(&SiteFigures::p99_ns)),
-         duration_column("longest", of(&SiteFigures::max_ns)),
-         share_column("self share", self_share),
-         {"place", 1.6F, place}},
-        [this, &context](std::size_t row) { return contains_text(declaration(context, row).name, filter_.text()); }};
+    return {all.size(),
+            {name_column(context, "site", 3),
+             count_column("count", of(&SiteFigures::count)),
+             duration_column("total", of(&SiteFigures::total_ns)),
+             duration_column("self", of(&SiteFigures::self_ns)),
+             duration_column("mean", of(&SiteFigures::mean_ns)),
+             duration_column("p50", of(&SiteFigures::p50_ns)),
+             duration_column("p95", of(&SiteFigures::p95_ns)),
+             duration_column("p99", of(&SiteFigures::p99_ns)),
+             duration_column("longest", of(&SiteFigures::max_ns)),
+             share_column("self share", self_share),
+             {"place", 1.6F, place}},
+            [this, &context](std::size_t row) { return contains_text(declaration(context, row).name, field_.text()); }};
   }
 
   static void draw_durations(TabContext& context, const SiteFigures& site) {

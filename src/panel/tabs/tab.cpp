@@ -1,6 +1,8 @@
 // The list of tabs.
 #include "panel/tabs/tab.hpp"
 
+#include "base/text/ascii.hpp"
+
 namespace kymo::panel {
 
 std::vector<std::unique_ptr<Tab>> make_tabs() {
@@ -16,7 +18,7 @@ std::vector<std::unique_ptr<Tab>> make_tabs() {
 std::string word_of(const Tab& tab) {
   std::string word = tab.title();
   for (char& c : word) {
-    c = static_cast<char>(c == ' ' ? '-' : c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+    c = c == ' ' ? '-' : base::to_lower(c);
   }
   return word;
 }

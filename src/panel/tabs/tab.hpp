@@ -33,7 +33,7 @@ struct TabContext {
   std::string tip;              ///< what draw() wants told at the pointer
 };
 
-/// A tab. All functions are for the drawing thread; draw() comes before the others.
+/// A tab. All functions are for the drawing thread. Keys may come before the first draw().
 class Tab {
  public:
   explicit Tab(const char* title) : title_(title) {}

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -51,7 +52,9 @@ TableColumn share_column(const char* title, std::function<double(std::size_t row
 }
 
 void Table::sort_by(std::size_t column) {
-  if (column < are_numbers_.size()) {
+  if (are_numbers_.empty()) {
+    wanted_columns_.push_back(column);
+  } else if (column < are_numbers_.size()) {
     is_falling_ = column == column_ ? !is_falling_ : are_numbers_[column];
     column_ = column;
     is_unsorted_ = true;
@@ -63,11 +66,8 @@ void Table::update(const TableRows& rows, std::uint64_t version) {
     return;
   }
   version_ = version;
+  learn_columns(rows);
   is_unsorted_ = false;
-  are_numbers_.clear();
-  for (const TableColumn& column : rows.columns) {
-    are_numbers_.push_back(column.is_number());
-  }
   order_.clear();
   for (std::size_t row = 0; row < rows.count; ++row) {
     if (!rows.fits || rows.fits(row)) {
@@ -75,6 +75,16 @@ void Table::update(const TableRows& rows, std::uint64_t version) {
     }
   }
   sort(rows);
+}
+
+void Table::learn_columns(const TableRows& rows) {
+  are_numbers_.clear();
+  for (const TableColumn& column : rows.columns) {
+    are_numbers_.push_back(column.is_number());
+  }
+  for (const std::size_t column : std::exchange(wanted_columns_, {})) {
+    sort_by(column);
+  }
 }
 
 void Table::sort(const TableRows& rows) {
@@ -151,7 +161,7 @@ std::optional<std::size_t> Table::draw(const TableRows& rows, std::optional<std:
   for (std::size_t column = 0; column < rows.columns.size(); ++column) {
     ImGui::TableSetupColumn(rows.columns[column].title,
                             (column == column_ ? ImGuiTableColumnFlags_DefaultSort : ImGuiTableColumnFlags_None) |
-                                (rows.columns[column].is_number() && (column != column_ || is_falling_)
+                                ((column == column_ ? is_falling_ : rows.columns[column].is_number())
                                      ? ImGuiTableColumnFlags_PreferSortDescending
                                      : ImGuiTableColumnFlags_None),
                             rows.columns[column].weight);
@@ -208,18 +218,26 @@ std::string Table::copied(const TableRows& rows, CopyAs as) const {
   return as == CopyAs::csv ? csv(rows) : aligned(rows);
 }
 
+std::vector<std::size_t> Table::order_within(const TableRows& rows) const {
+  std::vector<std::size_t> left;
+  std::copy_if(order_.begin(), order_.end(), std::back_inserter(left),
+               [&rows](std::size_t row) { return row < rows.count; });
+  return left;
+}
+
 std::string Table::aligned(const TableRows& rows) const {
   const auto width_of = [](std::string_view text) {
     return static_cast<std::size_t>(std::count_if(
         text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
   };
-  std::vector<std::vector<std::string>> lines(order_.size() + 1);
+  const std::vector<std::size_t> order = order_within(rows);
+  std::vector<std::vector<std::string>> lines(order.size() + 1);
   std::vector<std::size_t> widths;
   for (std::size_t column = 0; column < rows.columns.size(); ++column) {
     lines[0].emplace_back(rows.columns[column].title);
     widths.push_back(width_of(lines[0].back()));
-    for (std::size_t i = 0; i < order_.size(); ++i) {
-      lines[i + 1].push_back(rows.text(order_[i], column));
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      lines[i + 1].push_back(rows.text(order[i], column));
       widths.back() = std::max(widths.back(), width_of(lines[i + 1].back()));
     }
   }
@@ -243,7 +261,7 @@ std::string Table::csv(const TableRows& rows) const {
     base::append_csv_field(out, rows.columns[column].title);
   }
   out += '\n';
-  for (const std::size_t row : order_) {
+  for (const std::size_t row : order_within(rows)) {
     for (std::size_t column = 0; column < rows.columns.size(); ++column) {
       out += column == 0 ? "" : ",";
       if (rows.columns[column].is_number()) {

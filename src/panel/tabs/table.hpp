@@ -44,13 +44,16 @@ struct TableColumn {
 /// Shares of one, in percent, with bars.
 [[nodiscard]] TableColumn share_column(const char* title, std::function<double(std::size_t row)> number);
 
-/// Makes numbers of the members of rows: `numbers_of(rows)(&Row::member)`.
+/// Makes numbers of the members of rows: `numbers_of(rows)(&Row::member)`. Refers to the rows.
 template <typename Row>
 [[nodiscard]] auto numbers_of(const std::vector<Row>& rows) {
   return [&rows](auto member) {
     return [&rows, member](std::size_t row) { return static_cast<double>(std::invoke(member, rows[row])); };
   };
 }
+/// Rows that end with the statement would be read after that.
+template <typename Row>
+void numbers_of(const std::vector<Row>&& rows) = delete;
 
 /// The rows of a table. Refers to what they are made of.
 struct TableRows {
@@ -81,7 +84,8 @@ class Table {
 
   /// For rows that order themselves, by column() and is_falling().
   void keep_order_of_rows() { sorts_rows_ = false; }
-  /// Sorts by a column of the last update(), counted from 0, at the next one; if it is that already, the other way.
+  /// Sorts by a column, counted from 0, at the next update(); if it is that already, the other way. Columns that the
+  /// table does not have are left alone.
   void sort_by(std::size_t column);
   /// Takes rows. `version` changes with any row or filter.
   void update(const TableRows& rows, std::uint64_t version);
@@ -95,11 +99,15 @@ class Table {
   [[nodiscard]] const std::vector<std::size_t>& order() const { return order_; }
   [[nodiscard]] std::size_t column() const { return column_; }
   [[nodiscard]] bool is_falling() const { return is_falling_; }
-  /// The shown rows with a header line.
+  /// The rows of the last update() with a header line, without those that are gone since: a tab that waits for a new
+  /// list does not update.
   [[nodiscard]] std::string copied(const TableRows& rows, CopyAs as) const;
 
  private:
+  void learn_columns(const TableRows& rows);
   void sort(const TableRows& rows);
+  /// The shown rows that are still there.
+  [[nodiscard]] std::vector<std::size_t> order_within(const TableRows& rows) const;
   [[nodiscard]] std::string csv(const TableRows& rows) const;
   [[nodiscard]] std::string aligned(const TableRows& rows) const;
   void draw_cell(const TableRows& rows, std::size_t row, std::size_t column, const Theme& theme) const;
@@ -107,7 +115,8 @@ class Table {
   const char* id_;
   std::size_t column_;
   bool is_falling_;
-  std::vector<bool> are_numbers_;  // by column
+  std::vector<bool> are_numbers_;            // by column; empty before the first update()
+  std::vector<std::size_t> wanted_columns_;  // to sort by once the columns are known, one after the other
   bool is_unsorted_ = true;
   bool sorts_rows_ = true;
   std::uint64_t version_ = 0;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,8 +18,8 @@ namespace kymo::panel {
 /// A tab with a table whose rows can be chosen.
 class TableTab : public Tab {
  public:
-  TableTab(const char* title, Table table, const char* filter = "filter")
-      : Tab(title), table_(std::move(table)), filter_(filter) {}
+  TableTab(const char* title, Table table, const char* field_label = "filter")
+      : Tab(title), table_(std::move(table)), field_(field_label) {}
 
   void choose_row(TabContext& context, bool down) override {
     const TableRows shown = rows(context);
@@ -26,7 +28,7 @@ class TableTab : public Tab {
     }
   }
   void sort_by(std::size_t column) override { table_.sort_by(column); }
-  void focus_filter() override { filter_.focus(); }
+  void focus_filter() override { field_.focus(); }
   [[nodiscard]] std::string copied(TabContext& context, CopyAs as) const override {
     return table_.copied(rows(context), as);
   }
@@ -45,7 +47,7 @@ class TableTab : public Tab {
   }
   /// Draws the field for a text in rows and the button that looks inside a site, with room for a text behind them.
   void draw_filter(TabContext& context) {
-    filter_.draw();
+    field_.draw();
     ImGui::SameLine(0, ImGui::GetFontSize());
     draw_focus_button(context);
   }
@@ -57,7 +59,8 @@ class TableTab : public Tab {
   }
 
   Table table_;
-  Filter filter_;
+  /// The text that the tab takes: to filter its rows, to search for, or to add. A tab without one never draws it.
+  Filter field_;
 };
 
 }  // namespace kymo::panel

@@ -1,5 +1,6 @@
 // The dock below the flame chart: the tabs' titles, and the open one.
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "panel/data/time_math.hpp"
@@ -46,7 +47,7 @@ void PanelView::draw_splitter(const char* id, float room, float& share, bool is_
             theme_.ruler);
 }
 
-void PanelView::draw_tab_titles() {
+std::optional<CopyAs> PanelView::draw_tab_titles() {
   marks_.tabs.resize(tabs_.size());
   const float right = ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x;
   int lines = 0;
@@ -69,7 +70,7 @@ void PanelView::draw_tab_titles() {
   }
   title_lines_ = lines;
   if (!is_tab_open_) {
-    return;
+    return std::nullopt;
   }
   const auto& measured = state_.measured();
   const bool is_measured = measured && measured->end_ns > measured->start_ns;
@@ -77,24 +78,25 @@ void PanelView::draw_tab_titles() {
                 : state_.pinned() ? "of the pinned frame"
                                   : "of everything";
   put_word(range_text_);
-  TabContext context = tab_context();
   ImGui::SameLine(0, ImGui::GetFontSize());
-  if (const auto as = draw_copy_buttons(marks_.copy)) {
-    ImGui::SetClipboardText(tabs_[last_tab_]->copied(context, *as).c_str());
-  }
+  return draw_copy_buttons(marks_.copy);
 }
 
 void PanelView::draw_dock(float room) {
   if (is_tab_open_) {
     draw_splitter("splitter", room, dock_share_, false);
   }
-  draw_tab_titles();
+  const std::optional<CopyAs> copies = draw_tab_titles();
   if (is_tab_open_) {
     marks_.dock = rest_of_window();
     ImGui::BeginChild("tab", ImVec2(0, 0), false, ImGuiWindowFlags_NoScrollbar);
     TabContext context = tab_context();
     tabs_[last_tab_]->draw(context);
     ImGui::EndChild();
+    if (copies) {
+      // After draw(), which takes what arrived since the last frame: what is shown now is copied.
+      ImGui::SetClipboardText(tabs_[last_tab_]->copied(context, *copies).c_str());
+    }
     if (!context.tip.empty()) {
       show_tip(context.tip);
     }

@@ -80,7 +80,7 @@ void PanelView::find_families() {
     }
   }
   for (FamilyRow& family : families_) {
-    family.members.erase(std::remove(family.members.begin(), family.members.end(), nullptr), family.members.end());
+    std::erase(family.members, nullptr);
     family.heat = lay_out_heat(family.members, 1, 0, 1);
     family.heat_of = {};
   }

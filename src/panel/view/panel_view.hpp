@@ -286,7 +286,8 @@ class PanelView {
   [[nodiscard]] float dock_height(float room) const;
   /// A line that is dragged to change the share of the room that what is above (or below) it has.
   void draw_splitter(const char* id, float room, float& share, bool is_above);
-  void draw_tab_titles();
+  /// Returns how the open tab is to be copied, if that was clicked.
+  [[nodiscard]] std::optional<CopyAs> draw_tab_titles();
   void draw_dock(float room);
   void remember_view();
   /// Arranges new rows as they were before.
