@@ -9,7 +9,7 @@ namespace kymo::python {
 /// resumed on another thread. If the scope was already closed with one around it, this does nothing, so as not to
 /// disturb the scopes around it.
 inline void close_in_any_order(const detail::ScopeToken& token) {
-  if (!detail::needs_close(token)) {
+  if (token.word == 0) {
     return;
   }
   const std::uint64_t key = kymo_thread_v2->key;

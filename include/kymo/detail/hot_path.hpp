@@ -26,16 +26,13 @@ KYMO_API void kymo_arguments_slow_v2(std::uint32_t* names, const kymo::Argument*
 
 namespace kymo::detail {
 
-/// An open scope, held by its owner in a register: the thread's key while it is the innermost. 0 while scopes are off.
-/// With unrecorded_bit: the key to restore at the end of a dropped or left-out scope.
+/// An open scope, held by its owner in a register: the thread's key while it is the innermost. 0 if there is nothing to
+/// close. With unrecorded_bit: the key to restore at the end of a dropped or left-out scope.
 struct ScopeToken {
   std::uint64_t word = 0;
 };
 
 inline constexpr std::uint64_t unrecorded_bit = 1U << 15U;
-
-/// An unrecorded scope whose end restores nothing.
-inline constexpr ScopeToken unmuted_scope{unrecorded_bit};
 
 /// Value of kymo_site::argument_names for a left-out site: its scopes have no arguments.
 inline constexpr std::uint32_t left_out_mark = ~std::uint32_t{0};
@@ -43,12 +40,6 @@ inline constexpr std::uint32_t left_out_mark = ~std::uint32_t{0};
 KYMO_SKIP
 constexpr bool is_recorded(ScopeToken token) noexcept {
   return token.word != 0 && (token.word & unrecorded_bit) == 0;
-}
-
-/// Whether its end has anything to do.
-KYMO_SKIP
-constexpr bool needs_close(ScopeToken token) noexcept {
-  return (token.word & ~unrecorded_bit) != 0;
 }
 
 KYMO_SKIP
@@ -95,7 +86,7 @@ KYMO_SKIP
 inline ScopeToken leave_out_scope(ThreadState& state, std::uint64_t key) noexcept {
   // If the innermost scope already takes no arguments, nothing needs undoing at the end.
   if (!is_free(key) || !takes_arguments(key)) {
-    return unmuted_scope;
+    return {};
   }
   state.key = muted(key);
   return {key | unrecorded_bit};
@@ -107,16 +98,12 @@ inline ScopeToken open_rest(kymo_site& site, std::uint64_t key) noexcept {
   if (__atomic_load_n(&site.argument_names, __ATOMIC_RELAXED) == left_out_mark) {
     return leave_out_scope(*kymo_thread_v2, key);
   }
-  const std::uint64_t word = kymo_open_slow_v2(&site, key);
-  return word != 0 ? ScopeToken{word} : unmuted_scope;
+  return {kymo_open_slow_v2(&site, key)};
 }
 
 /// The same for close_scope.
 KYMO_DETAIL_REST
 inline void close_rest(ScopeToken token) noexcept {
-  if (!needs_close(token)) {
-    return;
-  }
   ThreadState* const state = kymo_thread_v2;
   if ((token.word & unrecorded_bit) != 0 && state->key == muted(token.word ^ unrecorded_bit)) {
     state->key = token.word ^ unrecorded_bit;
@@ -150,11 +137,7 @@ inline ScopeToken open_scope(kymo_site& site, const Rest& rest) noexcept {
 
 __attribute__((always_inline)) KYMO_SKIP
 inline ScopeToken open_scope(kymo_site& site) noexcept {
-  const ScopeToken token = open_scope(site, open_rest);
-  if (token.word == 0) {
-    __builtin_unreachable();  // the compiler need not test at the end whether there is something to close
-  }
-  return token;
+  return open_scope(site, open_rest);
 }
 
 /// Counts a scope as dropped because its name exceeds the limit of distinct names.

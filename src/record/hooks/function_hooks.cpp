@@ -211,7 +211,7 @@ __attribute__((noinline)) void exit_slow(HookThread& thread, const void* functio
       thread.frames[depth - 1].function = nullptr;
       detail::signal_fence();
       thread.depth = depth - 1;
-      if (detail::needs_close(token)) {
+      if (token.word != 0) {
         detail::close_scope(token);
       }
       return;
@@ -273,7 +273,7 @@ inline void exit_function(const void* function, const void* call_site) noexcept 
   frame.function = nullptr;
   detail::signal_fence();
   --thread->depth;
-  if (detail::needs_close(token)) {
+  if (token.word != 0) {
     detail::close_scope(token, [](detail::ScopeToken open) { Call::run([open] { detail::close_rest(open); }); });
   }
 }

@@ -137,9 +137,6 @@ __attribute__((visibility("default"))) void kymo_close_slow_v2(std::uint64_t tok
   using kymo::record::current_slot;
   using kymo::record::note_closed_elsewhere;
   using kymo::record::TrackSlot;
-  if (!kymo::detail::needs_close({token})) {
-    return;
-  }
   kymo::record::notice_fork();
   const std::uint32_t generation = kymo::detail::generation_of(token);
   kymo::record::return_to_slot_of(generation);
