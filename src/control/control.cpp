@@ -100,12 +100,15 @@ bool Control::enable() {
 
 bool Control::start_sampling() {
   const Operation operation(*this);
+  if (!operation) {
+    return false;
+  }
   {
     // The program may have set KYMO_SAMPLE since.
     const std::lock_guard lock(mutex_);
     environment_.reset();
   }
-  return operation && start_sampling_locked(true);
+  return start_sampling_locked(true);
 }
 
 bool Control::start_sampling_locked(bool is_asked) {

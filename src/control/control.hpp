@@ -47,7 +47,7 @@ class Control {
   Control() = default;
 
   bool arm();
-  /// The environment, read at the first call.
+  /// The environment, read at the first call, and again after arm() or start_sampling().
   Environment environment();
   /// `is_asked`: by the program, not by the environment.
   bool start_sampling_locked(bool is_asked);

@@ -11,6 +11,7 @@
 #include <mach-o/loader.h>
 #include <sys/sysctl.h>
 
+#include "base/system/library_function.hpp"
 #include "base/text/escapes.hpp"
 #include "control/control.hpp"
 #include "control/platform.hpp"
@@ -92,9 +93,9 @@ int connect_to_holder(const std::string& /*path*/) {
 
 SamplingEntry linked_sampling() noexcept {
   SamplingEntry entry;
-  entry.start = reinterpret_cast<decltype(entry.start)>(::dlsym(RTLD_DEFAULT, "kymo_start_sampling_v1"));
-  entry.stop = reinterpret_cast<decltype(entry.stop)>(::dlsym(RTLD_DEFAULT, "kymo_stop_sampling_v1"));
-  entry.forget = reinterpret_cast<decltype(entry.forget)>(::dlsym(RTLD_DEFAULT, "kymo_forget_sampling_v1"));
+  entry.start = base::LibraryFunction(RTLD_DEFAULT, "kymo_start_sampling_v1");
+  entry.stop = base::LibraryFunction(RTLD_DEFAULT, "kymo_stop_sampling_v1");
+  entry.forget = base::LibraryFunction(RTLD_DEFAULT, "kymo_forget_sampling_v1");
   return entry;
 }
 

@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 
+#include "base/system/library_function.hpp"
 #include "base/system/message.hpp"
 #include "control/platform.hpp"
 #include "record/recorder/recorder.hpp"
@@ -38,13 +39,13 @@ SamplingEntry find_entry() {
 #if !defined(KYMO_STATIC)
   if (entry.start == nullptr) {
     if (void* const library = load_library()) {
-      entry.start = reinterpret_cast<decltype(entry.start)>(::dlsym(library, "kymo_start_sampling_v1"));
-      entry.stop = reinterpret_cast<decltype(entry.stop)>(::dlsym(library, "kymo_stop_sampling_v1"));
-      entry.forget = reinterpret_cast<decltype(entry.forget)>(::dlsym(library, "kymo_forget_sampling_v1"));
+      entry.start = base::LibraryFunction(library, "kymo_start_sampling_v1");
+      entry.stop = base::LibraryFunction(library, "kymo_stop_sampling_v1");
+      entry.forget = base::LibraryFunction(library, "kymo_forget_sampling_v1");
 #if defined(__linux__)
-      entry.begin_states = reinterpret_cast<decltype(entry.begin_states)>(::dlsym(library, "kymo_begin_states_v1"));
-      entry.take_states = reinterpret_cast<decltype(entry.take_states)>(::dlsym(library, "kymo_take_states_v2"));
-      entry.forget_states = reinterpret_cast<decltype(entry.forget_states)>(::dlsym(library, "kymo_forget_states_v1"));
+      entry.begin_states = base::LibraryFunction(library, "kymo_begin_states_v1");
+      entry.take_states = base::LibraryFunction(library, "kymo_take_states_v2");
+      entry.forget_states = base::LibraryFunction(library, "kymo_forget_states_v1");
 #endif
     }
   }

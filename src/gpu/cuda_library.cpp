@@ -1,5 +1,6 @@
 #include "gpu/cuda_library.hpp"
 
+#include <dlfcn.h>
 #include <string>
 
 namespace kymo::gpu {

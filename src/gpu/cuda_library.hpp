@@ -2,9 +2,10 @@
 // nothing from NVIDIA.
 #pragma once
 
-#include <dlfcn.h>
 #include <memory>
 #include <string>
+
+#include "base/system/library_function.hpp"
 
 namespace kymo::gpu {
 
@@ -29,19 +30,11 @@ enum class CudaResult : int {
 /// The driver. Never unloaded, since it leaves threads and exit handlers behind.
 class CudaLibrary {
  private:
-  struct Found {
-    template <typename Function>
-    operator Function*() const {
-      return reinterpret_cast<Function*>(address);
-    }
-    void* address;
-  };
-
-  [[nodiscard]] bool has(const char* name) const { return ::dlsym(handle_, name) != nullptr; }
+  [[nodiscard]] bool has(const char* name) const { return base::LibraryFunction(handle_, name).is_there(); }
   /// Remembers the first that is missing.
-  Found find(const char* name) {
+  base::LibraryFunction find(const char* name) {
     missing_ = missing_ == nullptr && !has(name) ? name : missing_;
-    return {::dlsym(handle_, name)};
+    return {handle_, name};
   }
 
   void* handle_;

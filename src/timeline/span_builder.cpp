@@ -70,7 +70,7 @@ void append_span_events(const EventBatch& batch, TrackId track, SpanList& out) {
   }
 }
 
-/// The scope open at a level, up to a time, with these flags in addition to its own.
+/// Appends the scope open at a level, up to a time, with these flags in addition to its own.
 void SpanBuilder::append_span(std::size_t level, std::int64_t end_ns, unsigned flags, SpanList& out) const {
   const capture::ScopeStack::Level open = stack_[level];
   Span span;

@@ -135,6 +135,21 @@ TEST(SpanEnergy, WithoutASourceIsMissingRatherThanZero) {
   EXPECT_FALSE(ask(later, find_span(later, "late")).energy.is_known());
 }
 
+TEST(SpanEnergy, OfAnAsyncSpanIsMissingAlthoughTheMachinesIsKnown) {
+  PowerRecording recording;
+  recording.metric(energy_metric(), sample_energy(TruePower{.constant = 10}, {}));
+  const Timeline timeline = recording.make_timeline();
+  Declarations declared = timeline.declarations();
+  declared.tracks.push_back({TrackId{77}, TrackKind::async, ProcessId{1}, 0, "requests"});
+  stats::SpanEnergyQuestion question(declared, TrackId{77}, {second, 2 * second});
+  EXPECT_FALSE(question.has_source());
+  BatchCursor cursor(timeline, question.reach(), BatchParts::everything);
+  for (EventBatch batch; cursor.next(batch);) {
+    question.take(batch);
+  }
+  EXPECT_FALSE(question.finish().energy.is_known());
+}
+
 TEST(SpanEnergy, WithoutSharingItIsTheWholeMachines) {
   PowerRecording recording;
   recording.metric(energy_metric(), sample_energy(TruePower{.constant = 10}, {}));

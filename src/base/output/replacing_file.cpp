@@ -86,7 +86,7 @@ bool has_mark(const std::string& path, std::string_view mark) {
 
 /// Also catches paths such as /dev/stdout that lead to the input.
 void refuse_inputs(const std::string& path, const struct stat& old, const std::vector<std::string>& inputs) {
-  const FileId written = id_of(path);
+  const FileId written = id_of(old);
   for (const std::string& input : inputs) {
     if (S_ISREG(old.st_mode) && id_of(input) == written) {
       throw OutputError("cannot write: " + path + ": it is being read from; name another file");

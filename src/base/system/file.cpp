@@ -20,22 +20,18 @@ void FileDescriptor::reset() {
   }
 }
 
-namespace {
-
-FileId id_in(const struct stat& status) {
+FileId id_of(const struct stat& status) noexcept {
   return {static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino)};
 }
 
-}  // namespace
-
 FileId id_of(int fd) noexcept {
   struct stat status {};
-  return fd >= 0 && ::fstat(fd, &status) == 0 ? id_in(status) : FileId();
+  return fd >= 0 && ::fstat(fd, &status) == 0 ? id_of(status) : FileId();
 }
 
 FileId id_of(const std::string& path) noexcept {
   struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 ? id_in(status) : FileId();
+  return ::stat(path.c_str(), &status) == 0 ? id_of(status) : FileId();
 }
 
 bool is_file(int fd, const FileId& id) noexcept {

@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+struct stat;
+
 namespace kymo::base {
 
 /// Owns a file descriptor.
@@ -48,6 +50,7 @@ struct FileId {
 /// No file if the descriptor is not open, or nothing is at the path.
 [[nodiscard]] FileId id_of(int fd) noexcept;
 [[nodiscard]] FileId id_of(const std::string& path) noexcept;
+[[nodiscard]] FileId id_of(const struct stat& status) noexcept;
 
 /// Whether the descriptor still refers to that file: the program may have closed it and reused the number.
 [[nodiscard]] bool is_file(int fd, const FileId& id) noexcept;
@@ -117,7 +120,7 @@ class KnownFile {
 }
 /// The same for an object's bytes. Objects with atomics must not be shared yet.
 template <typename Object>
-[[nodiscard]] bool read_exactly_at(int fd, Object& object, std::uint64_t offset) noexcept {
+[[nodiscard]] bool read_object_at(int fd, Object& object, std::uint64_t offset) noexcept {
   return read_exactly_at(fd, {reinterpret_cast<std::byte*>(&object), sizeof object}, offset);
 }
 

@@ -1,5 +1,4 @@
-// What macOS and browsers lack. The files of a WebAssembly program are private to it: no other process locks or fills
-// them. macOS's locks belong to the process: closing any other descriptor of the file releases them.
+// What macOS and browsers lack.
 #include <cerrno>
 #include <limits>
 
@@ -23,6 +22,8 @@ std::uint64_t spare_room(const std::string& /*directory*/) {
   return 0;
 }
 
+// The files of a WebAssembly program are private to it: no other process locks them. macOS's locks belong to the
+// process: closing any other descriptor of the file releases them.
 LockOutcome lock_byte(int /*file*/, std::uint64_t /*byte*/, bool /*waits*/) noexcept {
   return LockOutcome::unsupported;
 }

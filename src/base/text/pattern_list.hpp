@@ -1,4 +1,4 @@
-// Lists of patterns, as in KYMO_SITES and KYMO_FACTS: separated by commas; a leading `-` excludes.
+// Lists separated by commas. Those of patterns, as in KYMO_SITES and KYMO_FACTS: a leading `-` excludes.
 #pragma once
 
 #include <algorithm>

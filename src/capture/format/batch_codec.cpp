@@ -310,6 +310,7 @@ void BatchEncoder::encode(const EventBatch& batch, ByteBuffer& payload) {
     scopes_.encode(run, batch.start_ns, table);
     opens_.push_back(scopes_.opens());
   }
+  // In a payload, the runs come behind the frame marks, each with tables of its own.
   const auto write = [&](TableId id, const auto& rows) {
     write_rows(id, rows, origin, table);
     if (id == TableId::spans) {

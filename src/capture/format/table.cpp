@@ -92,8 +92,9 @@ void TableWriter::counted_numbers(std::uint8_t column, Encoding encoding, std::v
     }
   }
   coded_.clear();
-  if (packing_ == Packing::planes && values.size() >= least_values_in_planes) {
-    encoding.storage = Storage::planes;
+  const bool in_planes = packing_ == Packing::planes && values.size() >= least_values_in_planes;
+  encoding.storage = in_planes ? Storage::planes : Storage::packed;
+  if (in_planes) {
     put_planes(values, coded_);
   } else {
     const std::size_t count = values.size();

@@ -16,6 +16,7 @@ std::int64_t subtract(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
 }
 
+/// |a - b|, at most the greatest int64.
 std::int64_t distance(std::int64_t a, std::int64_t b) {
   return base::length_between(std::min(a, b), std::max(a, b));
 }

@@ -175,6 +175,7 @@ void Merging::add_facts() {
   }
 }
 
+/// Events refer to none of IdKind::process, module and function.
 std::uint32_t Merging::declare_placeholder(Input& input, IdKind kind, std::uint32_t own, Declarations& declarations) {
   if (!input.process) {
     input.process = numbering_.next<ProcessId>();

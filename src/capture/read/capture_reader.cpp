@@ -366,7 +366,7 @@ class CaptureReader::Implementation {
   // Reads, checks and decompresses a block's payload. On failure notes the damage and returns false.
   bool load_payload(const BlockInfo& block, std::vector<std::byte>& stored, BlockPayload& payload) {
     const auto header = load_stored(block, stored);
-    return header && notes_damage(block, [&] {
+    return header && decodes(block, [&] {
              const auto stored_payload = std::span(stored).subspan(capture::block_header_size, block.stored_bytes);
              capture::decompress(header->codec, stored_payload, {payload.resize(header->raw_size), header->raw_size});
            });
@@ -377,14 +377,13 @@ class CaptureReader::Implementation {
   template <typename Use>
   bool use_payload(const BlockInfo& block, const Use& use) {
     const ScratchLoan scratch(*this);
-    return load_payload(block, scratch->stored, scratch->payload) && notes_damage(block, [&] {
-             use(std::span(std::as_const(scratch->payload).data(), scratch->payload.size()));
-           });
+    return load_payload(block, scratch->stored, scratch->payload) &&
+           decodes(block, [&] { use(std::span(std::as_const(scratch->payload).data(), scratch->payload.size())); });
   }
 
   // Calls decode(). If the block turns out to be damaged, notes that and returns false.
   template <typename Decode>
-  bool notes_damage(const BlockInfo& block, const Decode& decode) {
+  bool decodes(const BlockInfo& block, const Decode& decode) {
     try {
       decode();
       return true;

@@ -102,7 +102,7 @@ SpoolFile open_spool_file(const std::string& path, uid_t owner) {
                     (status.st_uid != ::geteuid() ? "; it is user " + std::to_string(status.st_uid) + "'s" : "");
     return found;
   }
-  if (!base::is_file(file.get(), {static_cast<std::uint64_t>(status.st_dev), status.st_ino})) {
+  if (!base::is_file(file.get(), base::id_of(status))) {
     return found;
   }
   // An open file's lock belongs to a sweep or another recovery.

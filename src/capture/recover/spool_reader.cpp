@@ -44,7 +44,7 @@ std::optional<SpoolReader> SpoolReader::read(base::FileDescriptor file) {
   SpoolReader spool;
   spool.file_ = std::move(file);
   spool.header_ = std::make_unique<record::SpoolHeader>();
-  if (!base::read_exactly_at(spool.file_.get(), *spool.header_, 0) ||
+  if (!base::read_object_at(spool.file_.get(), *spool.header_, 0) ||
       !spool.is_sound(static_cast<std::uint64_t>(status.st_size)) || !spool.read_tracks() || !spool.read_chunks()) {
     return std::nullopt;
   }
@@ -74,7 +74,7 @@ bool SpoolReader::read_tracks() {
   for (std::uint64_t offset = skip_hole(file_.get(), header().slots_offset, end); offset < end;) {
     const std::uint64_t index = (offset - header().slots_offset) / sizeof(record::TrackSlot);
     offset = header().slots_offset + index * sizeof(record::TrackSlot);
-    if (!base::read_exactly_at(file_.get(), *slot, offset)) {
+    if (!base::read_object_at(file_.get(), *slot, offset)) {
       return false;
     }
     if (slot->state.load(std::memory_order_relaxed) != record::SlotState::free) {
@@ -95,7 +95,7 @@ bool SpoolReader::read_tracks() {
 bool SpoolReader::read_chunks() {
   const std::uint32_t count = header().chunk_count.load();
   std::vector<std::byte> splits(count);
-  if (!base::read_exactly_at(file_.get(), std::span(splits), header().splits_offset)) {
+  if (!base::read_exactly_at(file_.get(), splits, header().splits_offset)) {
     return false;
   }
   const std::uint64_t begin = header().chunks_offset;
@@ -107,7 +107,7 @@ bool SpoolReader::read_chunks() {
     const std::uint32_t first = is_split ? header().most_chunks + index * record::pieces_a_chunk : index;
     for (std::uint32_t piece = 0; piece < (is_split ? record::pieces_a_chunk : 1); ++piece) {
       const record::ChunkPlace place = record::place_of(first + piece, header().most_chunks);
-      if (!base::read_exactly_at(file_.get(), head, begin + place.offset)) {
+      if (!base::read_object_at(file_.get(), head, begin + place.offset)) {
         return false;
       }
       take_chunk(head, begin + place.offset + sizeof head, place.words);

@@ -183,7 +183,7 @@ void BlockRing::take_all(const std::function<void(std::span<const std::byte> blo
 std::uint64_t block_ring_owner(const std::string& path) {
   const base::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   RingHeader ring;
-  return file && base::read_exactly_at(file.get(), ring, 0) && ring.magic == ring_magic ? ring.owner_pid : 0;
+  return file && base::read_object_at(file.get(), ring, 0) && ring.magic == ring_magic ? ring.owner_pid : 0;
 }
 
 std::vector<std::vector<std::byte>> read_block_ring(const std::string& spool_id, const std::string& directory,
@@ -195,7 +195,7 @@ std::vector<std::vector<std::byte>> read_block_ring(const std::string& spool_id,
   struct stat status {};
   RingHeader ring;
   if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
-      (status.st_uid != ::geteuid() && status.st_uid != owner) || !base::read_exactly_at(file.get(), ring, 0)) {
+      (status.st_uid != ::geteuid() && status.st_uid != owner) || !base::read_object_at(file.get(), ring, 0)) {
     return blocks;
   }
   const std::uint64_t capacity = ring.capacity;

@@ -52,6 +52,7 @@ void CaptureWriter::write_blocks(const Put& put) {
     index_.blocks.resize(listed);
     throw;
   }
+  finished_page_.reset();  // it has four thousand entries
 }
 
 CaptureWriter::CaptureWriter(std::unique_ptr<BlockDestination> destination, CaptureWriterOptions options)
@@ -229,8 +230,10 @@ void CaptureWriter::write_ended_tracks() {
 }
 
 void CaptureWriter::sync_when_due() {
-  const auto now = std::chrono::steady_clock::now();
-  if (sync_period_.count() > 0 && now - last_sync_ >= sync_period_) {
+  if (sync_period_.count() <= 0) {
+    return;
+  }
+  if (const auto now = std::chrono::steady_clock::now(); now - last_sync_ >= sync_period_) {
     destination_->sync();
     last_sync_ = now;
   }

@@ -149,15 +149,15 @@ JsonToken JsonReader::read_value(int first) {
     default:
       break;
   }
+  if (first == '-' || base::is_digit(first)) {
+    read_number(first);
+    return end_value(JsonToken::number);
+  }
   for (const Word& word : words) {
     if (first == word.text.front()) {
       read_word(word.text);
       return end_value(word.token);
     }
-  }
-  if (first == '-' || base::is_digit(first)) {
-    read_number(first);
-    return end_value(JsonToken::number);
   }
   if (first == no_byte) {
     fail("a value is missing");

@@ -128,6 +128,10 @@ bool RecordSorter::next(std::string_view& record) {
   if (has_taken_ && !heap_.empty()) {
     Run& taken = runs_[heap_.back()];
     if (advance(taken)) {
+      if (heap_.size() == 1 || !comes_later(heap_.back(), heap_.front())) {
+        record = taken.record;  // most often the same run goes on
+        return true;
+      }
       std::push_heap(heap_.begin(), heap_.end(), later);
     } else {
       taken.buffer = std::string();

@@ -81,15 +81,14 @@ ProcessId ImportTables::process(std::string_view pid) {
   return ProcessId{id};
 }
 
-TrackId ImportTables::track(TrackDeclaration declaration, char kind, std::string_view key) {
-  if (!declaration.process) {
+TrackId ImportTables::track(const NewTrack& track, char kind, std::string_view key) {
+  if (!track.process) {
     return {};
   }
-  make_key(kind, declaration.process.value(), key, {});
+  make_key(kind, track.process.value(), key, {});
   const auto [id, is_new] = find_or_add(tracks_, key_, "threads and lanes");
   if (is_new) {
-    declaration.id = TrackId{id};
-    declarations_.tracks.push_back(std::move(declaration));
+    declarations_.tracks.push_back({TrackId{id}, track.kind, track.process, track.number, std::string(track.name)});
     track_keys_.push_back(key_);
   }
   return TrackId{id};
@@ -101,7 +100,7 @@ TrackId ImportTables::thread(std::string_view pid, std::string_view tid) {
   }
   const std::uint64_t number = number_of(tid);
   const std::string_view name = number == 0 && tid != "0" ? tid : std::string_view();
-  last_thread_ = track({{}, TrackKind::thread, process(pid), number, std::string(name)}, 't', tid);
+  last_thread_ = track({TrackKind::thread, process(pid), number, name}, 't', tid);
   last_pid_ = pid;
   last_tid_ = tid;
   return last_thread_;
@@ -109,7 +108,7 @@ TrackId ImportTables::thread(std::string_view pid, std::string_view tid) {
 
 TrackId ImportTables::lane(std::string_view pid, std::string_view category) {
   const std::string_view name = category.empty() ? "async" : category;
-  return track({{}, TrackKind::async, process(pid), 0, std::string(name)}, 'a', category);
+  return track({TrackKind::async, process(pid), 0, name}, 'a', category);
 }
 
 NameId ImportTables::name(std::string_view text) {

@@ -66,7 +66,13 @@ class ImportTables {
   void fold_devices();
   /// The id of a key, and whether it is new. `what` names the table in losses.
   [[nodiscard]] std::pair<std::uint32_t, bool> find_or_add(Texts& table, std::string_view key, std::string_view what);
-  [[nodiscard]] TrackId track(TrackDeclaration declaration, char kind, std::string_view key);
+  struct NewTrack {
+    TrackKind kind;
+    ProcessId process;
+    std::uint64_t number;
+    std::string_view name;
+  };
+  [[nodiscard]] TrackId track(const NewTrack& track, char kind, std::string_view key);
   void make_key(char kind, std::uint32_t id, std::string_view first, std::string_view second);
 
   ImportLosses& losses_;

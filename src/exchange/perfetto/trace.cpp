@@ -12,11 +12,19 @@ using perfetto::LegacyField;
 
 namespace {
 
-/// The mark of an end that the scope did not record itself.
+/// The mark of an end that the scope did not record itself; empty if it did.
 std::string_view mark_of(capture::ScopeEnding how) {
-  return how == capture::ScopeEnding::unbalanced ? "unbalanced"
-         : how == capture::ScopeEnding::lost     ? "end_lost"
-                                                 : "open";
+  switch (how) {
+    case capture::ScopeEnding::unbalanced:
+      return "unbalanced";
+    case capture::ScopeEnding::lost:
+      return "end_lost";
+    case capture::ScopeEnding::open:
+      return "open";
+    case capture::ScopeEnding::closed:
+      break;
+  }
+  return {};
 }
 
 }  // namespace
@@ -66,8 +74,8 @@ class PerfettoTraceWriter::ScopeVisitor {
       std::string& event = writer_.event_;
       event = track_.scope_end;
       track_.annotations.take(depth, event);
-      if (how != capture::ScopeEnding::closed) {
-        perfetto::add_annotation(event, mark_of(how), true);
+      if (const std::string_view mark = mark_of(how); !mark.empty()) {
+        perfetto::add_annotation(event, mark, true);
       }
       perfetto::append_event(trace_, end_ns, event);
     }

@@ -30,12 +30,6 @@ constexpr std::string_view spool_ending = ".spool";
 constexpr std::string_view ring_ending = ".keep";
 constexpr std::size_t id_digits = 32;
 
-template <class Object>
-bool read_object(int file, Object& object, std::uint64_t offset) {
-  return base::read_fully_at(file, {reinterpret_cast<std::byte*>(&object), sizeof object}, offset) ==
-         static_cast<std::int64_t>(sizeof object);
-}
-
 bool ends_with(std::string_view text, std::string_view ending) {
   return text.size() >= ending.size() && text.substr(text.size() - ending.size()) == ending;
 }
@@ -55,9 +49,10 @@ class DeadSpool {
 
   /// Whether the tables are valid within the file's size.
   [[nodiscard]] bool read(std::uint64_t file_size) {
-    return read_object(file_, header_, 0) && header_.magic == spool_magic && header_.version == spool_version &&
-           header_.splits_offset == sizeof(SpoolHeader) && header_.chunks_offset <= file_size &&
-           header_.slots_offset <= header_.chunks_offset && header_.chunk_count.load() <= header_.most_chunks &&
+    return base::read_object_at(file_, header_, 0) && header_.magic == spool_magic &&
+           header_.version == spool_version && header_.splits_offset == sizeof(SpoolHeader) &&
+           header_.chunks_offset <= file_size && header_.slots_offset <= header_.chunks_offset &&
+           header_.chunk_count.load() <= header_.most_chunks &&
            header_.most_chunks <= (file_size - header_.chunks_offset) / chunk_bytes &&
            header_.slot_count.load() <= (header_.chunks_offset - header_.slots_offset) / sizeof(TrackSlot);
   }
@@ -69,7 +64,7 @@ class DeadSpool {
     bool is_all = header_.dropped_without_track.load() == header_.stated_without_track.load();
     TrackSlot slot;
     for (std::uint32_t i = 1; is_all && i < header_.slot_count.load(); ++i) {
-      is_all = read_object(file_, slot, slot_offset(i)) && slot.state.load() != SlotState::exited &&
+      is_all = base::read_object_at(file_, slot, slot_offset(i)) && slot.state.load() != SlotState::exited &&
                (slot.state.load() == SlotState::free ||
                 slot.dropped_scopes.load() + slot.dropped_others.load() == slot.stated_drops.load());
     }
@@ -101,7 +96,7 @@ class DeadSpool {
   /// Of a large chunk, or of all small ones in it.
   [[nodiscard]] bool is_written(std::uint32_t large) const {
     std::uint8_t is_split = 0;
-    if (!read_object(file_, is_split, header_.splits_offset + large)) {
+    if (!base::read_object_at(file_, is_split, header_.splits_offset + large)) {
       return false;
     }
     const std::uint32_t first = is_split != 0 ? header_.most_chunks + large * pieces_a_chunk : large;
@@ -117,13 +112,13 @@ class DeadSpool {
     ChunkHeader head;
     TrackSlot slot;
     const std::uint64_t offset = header_.chunks_offset + place.offset;
-    if (!read_object(file_, head, offset)) {
+    if (!base::read_object_at(file_, head, offset)) {
       return false;
     }
     if (head.track.load() == 0) {
       return true;
     }
-    if (head.slot >= header_.slot_count.load() || !read_object(file_, slot, slot_offset(head.slot))) {
+    if (head.slot >= header_.slot_count.load() || !base::read_object_at(file_, slot, slot_offset(head.slot))) {
       return false;
     }
     const std::uint64_t first_word = header_.base_address + offset + sizeof head;
@@ -192,7 +187,7 @@ void sweep_ring(const std::string& path) {
   struct stat status {};
   std::uint64_t pid = 0;
   if (file && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid() &&
-      read_object(file.get(), pid, ring_owner_offset) && pid != 0 && !is_running(pid)) {
+      base::read_object_at(file.get(), pid, ring_owner_offset) && pid != 0 && !is_running(pid)) {
     ::unlink(path.c_str());
   }
 }

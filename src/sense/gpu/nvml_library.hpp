@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "sense/common/library.hpp"
+#include "base/system/library_function.hpp"
 
 namespace kymo::sense {
 
@@ -141,7 +141,7 @@ class NvmlLibrary {
   };
 
   explicit NvmlLibrary(void* handle) : handle_(handle) {}
-  [[nodiscard]] LibraryFunction find(const char* name) const { return {handle_.get(), name}; }
+  [[nodiscard]] base::LibraryFunction find(const char* name) const { return {handle_.get(), name}; }
 
   std::unique_ptr<void, Unload> handle_;  // before the functions that are found in it
 

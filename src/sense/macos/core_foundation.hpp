@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "sense/common/library.hpp"
+#include "base/system/library_function.hpp"
 
 namespace kymo::sense {
 
@@ -21,8 +21,8 @@ class Framework {
   }
 
   /// Finds a function. The first one missing is reported as trouble.
-  LibraryFunction find(const char* name) {
-    const LibraryFunction function(handle_, name);
+  base::LibraryFunction find(const char* name) {
+    const base::LibraryFunction function(handle_, name);
     if (!function.is_there() && trouble_.empty()) {
       trouble_ = std::string(path_) + " lacks " + name;
     }

@@ -12,9 +12,9 @@
 #include <cerrno>
 #include <cmath>
 #include <ctime>
-#include <deque>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "base/system/file.hpp"
 #include "sense/common/parse.hpp"
@@ -52,11 +52,13 @@ struct LoadMember {
 /// Totals at some times in the last window, so that every read can return a rate over it.
 class RateWindow {
  public:
+  RateWindow() { moments_.reserve(most_moments); }
+
   /// The growth per nanosecond over the last stretch of at least `least_ns`; NaN if the history is shorter.
   double take(std::int64_t now_ns, std::int64_t total, std::int64_t least_ns) {
     // The newest entry that is old enough becomes the first.
     while (moments_.size() > 1 && now_ns - moments_[1].first >= least_ns) {
-      moments_.pop_front();
+      moments_.erase(moments_.begin());
     }
     const bool is_known = !moments_.empty() && now_ns - moments_.front().first >= least_ns;
     const double rate = is_known ? static_cast<double>(total - moments_.front().second) /
@@ -64,7 +66,7 @@ class RateWindow {
                                  : missing;
     if (moments_.empty() || now_ns - moments_.back().first >= least_ns / 20) {
       if (moments_.size() == most_moments) {
-        moments_.pop_front();
+        moments_.erase(moments_.begin());
       }
       moments_.emplace_back(now_ns, total);
     }
@@ -83,7 +85,7 @@ class RateWindow {
 
  private:
   static constexpr std::size_t most_moments = 32;
-  std::deque<std::pair<std::int64_t, std::int64_t>> moments_;
+  std::vector<std::pair<std::int64_t, std::int64_t>> moments_;
 };
 
 class ProcessLoadSensor final : public Sensor {

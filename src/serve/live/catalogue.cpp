@@ -36,7 +36,7 @@ bool lies_within(const std::string& directory, const std::string& path, base::Fi
   const fs::path file = fs::canonical(path, error);
   struct stat status {};
   return !error && std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end() &&
-         ::lstat(file.c_str(), &status) == 0 && base::FileId{status.st_dev, status.st_ino} == opened;
+         ::lstat(file.c_str(), &status) == 0 && base::id_of(status) == opened;
 }
 
 }  // namespace
@@ -60,7 +60,7 @@ Catalogue::Catalogue(const std::vector<std::string>& paths, std::size_t most) : 
 Catalogue::Found Catalogue::examine(const Entry& entry, bool asks_for_owner) {
   Found found;
   struct stat status {};
-  if (::stat(entry.path.c_str(), &status) != 0 || base::FileId{status.st_dev, status.st_ino} != entry.identity) {
+  if (::stat(entry.path.c_str(), &status) != 0 || base::id_of(status) != entry.identity) {
     found.is_gone = true;
     found.size = entry.state.size;
     return found;

@@ -99,9 +99,13 @@ SpanJoules SpanEnergyQuestion::finish() {
                              return (metric.traits & MetricDeclaration::estimated) != 0;
                            });
   }
-  const PowerSideCurves& side = kind_ == TrackKind::queue ? machine_->gpu : machine_->machine;
+  const PowerSideCurves none;
+  const PowerSideCurves& side = kind_ == TrackKind::async   ? none
+                                : kind_ == TrackKind::queue ? machine_->gpu
+                                                            : machine_->machine;
   result.renewal_ns = side.renewal_ns();
-  result.energy = is_whole_ ? side.between(span_.start_ns, span_.end_ns) : share(side, result);
+  result.energy =
+      is_whole_ || kind_ == TrackKind::async ? side.between(span_.start_ns, span_.end_ns) : share(side, result);
   return result;
 }
 

@@ -27,23 +27,22 @@ struct LookedAt {
 /// Those of a set. `amounts`: of all instances.
 [[nodiscard]] LookedAt look_at(const Instances& instances, const std::vector<double>& amounts, const SlowSet& set);
 
-/// Values of instances; NaN: the instance has none.
 struct Sides {
   std::vector<double> slow;
   std::vector<double> usual;
 };
-/// Those of slow and of usual instances, each ascending, without NaN.
+/// Values of the slow and of the usual instances, each ascending. NaN: the instance has none.
 [[nodiscard]] Sides sides_of(const LookedAt& looked_at, const std::vector<double>& values);
 
-/// Without NaN. 0 for a side without values.
 struct Means {
   double slow = 0;
   double usual = 0;
 };
+/// NaN: the instance has none. 0 for a side without values.
 [[nodiscard]] Means means_of(const LookedAt& looked_at, const std::vector<double>& values);
 /// Of the values of some instances.
 [[nodiscard]] double mean_of_set(const std::vector<double>& values, const std::vector<std::size_t>& set);
-/// Puts the mean in place of NaN, which says nothing to a permutation test, and returns it.
+/// Puts the mean in place of NaN, which says nothing to a permutation test, and returns it. NaN if all are.
 double fill_missing(std::vector<double>& values);
 
 /// Whether the amounts of slow and usual ones differ: by a rank test, or in their mean by a permutation test, which

@@ -25,7 +25,7 @@ constexpr double least_share_of_own_cost = 0.05;
 
 bool is_surely_more(const LookedAt& looked_at, const std::vector<double>& values) {
   const Means means = means_of(looked_at, values);
-  return means.slow > means.usual &&
+  return looked_at.has_usual() && means.slow > means.usual &&
          permutation_p_values({&values}, looked_at.is_slow, 1).front() <= most_p_of_own_cost;
 }
 

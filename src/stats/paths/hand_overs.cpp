@@ -53,7 +53,7 @@ void HandOvers::take(const EventBatch& batch, const Timeline& timeline, std::spa
     if ((!is_hold && track.kind != TrackKind::queue) || !overlaps(intervals, span.start_ns, end_ns)) {
       continue;
     }
-    if (!has_room(is_hold ? hold_count_ : work_count_)) {
+    if (!count_if_room(is_hold ? hold_count_ : work_count_)) {
       continue;
     }
     if (is_hold) {
@@ -67,19 +67,19 @@ void HandOvers::take(const EventBatch& batch, const Timeline& timeline, std::spa
     }
   }
   for (const ThreadWake& wake : batch.wakes) {
-    if (overlaps(intervals, wake.time_ns, wake.time_ns) && has_room(wake_count_)) {
+    if (overlaps(intervals, wake.time_ns, wake.time_ns) && count_if_room(wake_count_)) {
       wakes_[wake.thread].push_back(wake);
     }
   }
   for (const FlowEvent& flow : batch.flows) {
-    if (overlaps(intervals, flow.time_ns, flow.time_ns) && has_room(flow_count_)) {
+    if (overlaps(intervals, flow.time_ns, flow.time_ns) && count_if_room(flow_count_)) {
       flows_.push_back(flow);
     }
   }
 }
 
-/// Counts an event of a kind.
-bool HandOvers::has_room(std::size_t& count) {
+/// Counts an event of a kind. False if there are too many.
+bool HandOvers::count_if_room(std::size_t& count) {
   if (count == most_events) {
     is_cut_ = true;
     return false;

@@ -79,7 +79,7 @@ class HandOvers {
 
   void take(const EventBatch& batch, const Timeline& timeline, std::span<const TimeRange> intervals);
   [[nodiscard]] TrackId last_queue(ProcessId process, TimeRange range, std::int64_t slack_ns, bool must_be_idle) const;
-  [[nodiscard]] bool has_room(std::size_t& count);
+  [[nodiscard]] bool count_if_room(std::size_t& count);
   void match_flows();
   void sort();
 

@@ -185,7 +185,12 @@ void ProcessSpans::take(const KernelRecord& record, ThreadId /*thread*/) {
       }
       return;
     }
-    default:
+    case Kind::other:
+    case Kind::lost_records:
+    case Kind::mapped:
+    case Kind::sampled:
+    case Kind::leaving:
+    case Kind::waking:
       return;
   }
 }

@@ -81,7 +81,7 @@ std::unique_ptr<Dwarf_Frame, Free> FramesByLibdw::find_frame(std::uint64_t addre
   if (!has_looked_for_debug_) {
     has_looked_for_debug_ = true;
     // Asked before the debug information is opened: that takes long if there is much of it, compressed.
-    if (has_section(file_.get(), ".debug_frame")) {
+    if (file_ && has_section(file_.get(), ".debug_frame")) {
       debug_.reset(debug_library().begin_debug(elf_.get(), DWARF_C_READ, nullptr));
     }
     debug_frames_ = debug_ ? debug_library().get_debug_frames(debug_.get()) : nullptr;

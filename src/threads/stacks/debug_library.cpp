@@ -7,12 +7,6 @@ namespace kymo::threads {
 DebugLibrary::DebugLibrary()
     : elf_(::dlopen("libelf.so.1", RTLD_NOW | RTLD_LOCAL)), dwarf_(::dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL)) {}
 
-DebugLibrary::Found DebugLibrary::find(void* library, const char* symbol) {
-  const Found found{library != nullptr ? ::dlsym(library, symbol) : nullptr};
-  has_all_ = has_all_ && found.address != nullptr;
-  return found;
-}
-
 const DebugLibrary& debug_library() {
   static const DebugLibrary loaded;
   return loaded;

@@ -6,21 +6,19 @@
 #include <elfutils/libdw.h>
 #include <gelf.h>
 
+#include "base/system/library_function.hpp"
+
 namespace kymo::threads {
 
 /// The functions of both libraries that kymo calls; null: it is missing, or its library.
 class DebugLibrary {
  private:
-  struct Found {
-    template <typename Function>
-    operator Function*() const {
-      return reinterpret_cast<Function*>(address);
-    }
-    void* address;
-  };
-
   /// Remembers whether all were found.
-  Found find(void* library, const char* symbol);
+  base::LibraryFunction find(void* library, const char* symbol) {
+    const base::LibraryFunction function(library, symbol);
+    has_all_ = has_all_ && function.is_there();
+    return function;
+  }
 
   void* elf_;
   void* dwarf_;

@@ -262,7 +262,7 @@ FrameProcess::~FrameProcess() {
   }
 }
 
-/// None if the process is gone, or has nothing to say of the file.
+/// None if the process is gone, the path is too long, or an earlier answer had no information about the file.
 std::optional<FrameProcess::Reply> FrameProcess::ask(std::uint32_t module, bool is_of_source, const std::string& path,
                                                      std::uint64_t inode, std::uint64_t place) {
   if (!socket_ || path.size() > longest_path || refused_.count({module, is_of_source}) != 0) {

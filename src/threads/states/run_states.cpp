@@ -106,7 +106,11 @@ void RunStates::take(const KernelRecord& record) {
     case Kind::waking:
       wake(record);
       return;
-    default:
+    case Kind::other:
+    case Kind::lost_records:
+    case Kind::mapped:
+    case Kind::sampled:
+    case Kind::leaving:
       return;
   }
 }

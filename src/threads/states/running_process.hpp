@@ -15,7 +15,8 @@ namespace kymo::threads {
 /// The numbers among a directory's names, ascending.
 [[nodiscard]] std::vector<std::uint32_t> list_numbers(const std::string& directory);
 
-/// The threads that a process has now. `proc` is where /proc is. Empty if there is no such process.
+/// The threads that a process has now, ascending; the first 65,536 of them. `proc` is where /proc is. Empty if there is
+/// no such process.
 [[nodiscard]] std::vector<std::uint32_t> list_threads(pid_t process, const std::string& proc = "/proc");
 
 /// Records of Kind::found for its threads and, if asked, Kind::mapped for what it can execute, all at `time_ns`. At

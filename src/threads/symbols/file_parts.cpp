@@ -32,16 +32,23 @@ bool read_head(int file, Elf64_Ehdr& head) {
 }
 
 std::optional<Elf64_Shdr> find_section(int file, std::string_view wanted) {
+  constexpr Elf64_Xword most_sections = Elf64_Xword{1} << 20U;
   Elf64_Ehdr head{};
+  Elf64_Shdr first{};
+  if (!read_head(file, head) || head.e_shentsize != sizeof first || !read_record(file, head.e_shoff, first)) {
+    return std::nullopt;
+  }
+  // Numbers that do not fit the head are in the first section.
+  const std::uint64_t count = head.e_shnum != 0 ? head.e_shnum : std::min(first.sh_size, most_sections);
+  const std::uint64_t names_at = head.e_shstrndx != SHN_XINDEX ? head.e_shstrndx : first.sh_link;
   Elf64_Shdr names{};
-  if (!read_head(file, head) || head.e_shentsize != sizeof(Elf64_Shdr) ||
-      !read_record(file, head.e_shoff + std::uint64_t{head.e_shstrndx} * sizeof names, names)) {
+  if (!read_record(file, head.e_shoff + names_at * sizeof names, names)) {
     return std::nullopt;
   }
   const std::string whole = std::string(wanted) + '\0';
   std::string name = whole;
   Elf64_Shdr header{};
-  for (std::uint64_t i = 0; i < head.e_shnum && read_record(file, head.e_shoff + i * sizeof header, header); ++i) {
+  for (std::uint64_t i = 0; i < count && read_record(file, head.e_shoff + i * sizeof header, header); ++i) {
     if (header.sh_type == SHT_PROGBITS &&
         read_all(file, names.sh_offset + header.sh_name, std::as_writable_bytes(std::span(name))) && name == whole) {
       return header;

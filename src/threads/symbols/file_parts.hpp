@@ -15,9 +15,10 @@
 
 namespace kymo::threads {
 
-/// A regular file and its status; none if the path is of anything else.
+/// A regular file and its status; none if the path is of anything else. `more_flags` are open()'s.
 [[nodiscard]] base::FileDescriptor open_regular(const std::string& path, struct stat& status, int more_flags = 0);
-/// The regular file with that inode; none if the path is of another one by now, or the file is larger.
+/// The regular file with that inode; none if the path is of another one by now, or the file is larger. A path that was
+/// read in another process, or earlier, may be of anything.
 [[nodiscard]] base::FileDescriptor open_known_file(const std::string& path, std::uint64_t inode,
                                                    std::uint64_t most_bytes = UINT64_MAX);
 

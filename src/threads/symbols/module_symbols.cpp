@@ -26,6 +26,7 @@ ModuleSymbols::ModuleSymbols(const std::string& path, std::uint64_t inode) {
 void ModuleSymbols::read_symbols(int file, const std::string& path) {
   symbols_ = record::SymbolIndex::read(path, {});
   build_id_ = symbols_.build_id();
+  // It has the inlined functions and the lines too: a separate file would add nothing.
   if (symbols_.has_symtab() && has_section(file, ".debug_info")) {
     return;
   }

@@ -3,7 +3,7 @@
 
 #include <dlfcn.h>
 
-namespace kymo::sense {
+namespace kymo::base {
 
 /// A function of a library, of the type of the pointer that it initialises; null if the library lacks it.
 class LibraryFunction {
@@ -20,4 +20,4 @@ class LibraryFunction {
   void* address_;
 };
 
-}  // namespace kymo::sense
+}  // namespace kymo::base
