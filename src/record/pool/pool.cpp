@@ -14,7 +14,7 @@ namespace kymo::record {
 namespace {
 
 /// Reserved at the start, for recording until the collector's thread has reserved more.
-constexpr std::uint32_t first_chunks = 4;
+constexpr std::uint32_t first_chunks = 8;
 constexpr std::uint32_t first_slots = 256;
 constexpr std::uint32_t first_chunks_on_demand = 2;
 constexpr std::uint32_t first_slots_on_demand = 48;
