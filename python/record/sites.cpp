@@ -2,6 +2,8 @@
 
 #include <unordered_map>
 
+#include <frameobject.h>  // PyFrame_GetBack, up to Python 3.10
+
 #include "name_table.hpp"
 
 namespace kymo::python {
