@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds a wheel for each Python here and checks it: scripts/check-wheels.sh [--for PROCESSOR] [PYTHON...]
 #
-# PYTHON: interpreters; without any, all from 3.10 on that are in the path or in ~/.pyenv. The wheels are for Linux with glibc
+# PYTHON: interpreters; without any, those of scripts/pythons.sh. The wheels are for Linux with glibc
 # 2.31 or later, and auditwheel says so. Each wheel is installed into an environment with nothing else, where it records,
 # reads, serves its page and counts every call of a function. --for aarch64: wheels for that processor, which are not run on
 # another one. The wheels are in build/wheels afterwards. Page: build/page if it exists, else it is built with the wheel.
@@ -17,18 +17,11 @@ if [ "${1-}" = --for ]; then
 fi
 
 if [ $# -eq 0 ]; then
-  for version in 3.10 3.11 3.12 3.13; do
-    for python in "$(command -v "python$version" || true)" "$HOME/.pyenv/versions/$version".*/bin/python; do
-      # pyenv's commands of versions that are not chosen exist, but do not run.
-      if [ -x "$python" ] && "$python" -c 'import venv, ensurepip' 2>/dev/null; then
-        set -- "$@" "$python"
-        break
-      fi
-    done
-  done
+  # shellcheck disable=SC2046  # a path a word
+  set -- $(scripts/pythons.sh)
 fi
 if [ $# -eq 0 ]; then
-  echo "check-wheels: there is no Python from 3.10 on here that can make environments" >&2
+  echo "check-wheels: there is no Python from 3.10 on here with its headers" >&2
   exit 1
 fi
 

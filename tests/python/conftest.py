@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import kymograph as kymo
 import pytest
 from reading import write_model
+from support import INTERPRETER
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -31,7 +31,7 @@ def run_script(tmp_path: Path) -> Run:
         script = tmp_path / "script.py"
         script.write_text(textwrap.dedent(source))
         done = subprocess.run(
-            [sys.executable, str(script), *arguments],
+            [INTERPRETER, str(script), *arguments],
             cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": str(Path(kymo.__file__).parent.parent), **variables},
             capture_output=True,

@@ -9,10 +9,20 @@ import io
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 from kymograph._paths import get_command
+
+# Runs the scripts of tests that record. It may be another Python than the tests' own, which reads what was recorded.
+INTERPRETER = os.environ.get("KYMO_TEST_INTERPRETER", sys.executable)
+_TELL = """
+import json, sys, sysconfig
+print(json.dumps([sys.version_info[:2], sysconfig.get_paths()["include"], sysconfig.get_config_var("EXT_SUFFIX")]))
+"""
+_version, HEADERS, EXTENSION_SUFFIX = json.loads(subprocess.check_output([INTERPRETER, "-c", _TELL], text=True))
+VERSION: tuple[int, int] = tuple(_version)
 
 
 def environment_of_programs() -> dict[str, str]:

@@ -8,14 +8,13 @@ import os
 import pstats
 import re
 import subprocess
-import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
 import kymograph as kymo
 import pytest
-from support import command, info_of, rows_of, sites_of, stats_of
+from support import INTERPRETER, VERSION, command, info_of, rows_of, sites_of, stats_of
 
 Record = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -27,7 +26,7 @@ def record(tmp_path: Path) -> Record:
     def run(source: str, *arguments: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
         (tmp_path / "script.py").write_text(textwrap.dedent(source))
         return subprocess.run(
-            [sys.executable, "-m", "kymograph", "record", "-q", "-o", "run.kymo", *options, "script.py", *arguments],
+            [INTERPRETER, "-m", "kymograph", "record", "-q", "-o", "run.kymo", *options, "script.py", *arguments],
             cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": str(Path(kymo.__file__).parent.parent)},
             capture_output=True,
@@ -111,7 +110,7 @@ def test_every_call_of_every_thread_is_a_scope(record: Record, tmp_path: Path, o
         "<lambda>": 2,
     }
     found.pop("<listcomp>", None)  # a function before 3.12
-    if sys.version_info < (3, 11):
+    if VERSION < (3, 11):
         found["Tree.grow"] = found.pop("grow")
     # Before 3.12 the C interface of sys.setprofile does not tell that a generator was thrown into.
     assert found.pop("numbers") in (4 + 1, 4 + 2)
@@ -203,7 +202,7 @@ HOT_CALLS = """
 
 def test_counts_are_those_of_cprofile(record: Record, tmp_path: Path) -> None:
     assert record(HOT_CALLS, options=("--hz", "0")).returncode == 0
-    subprocess.run([sys.executable, "-m", "cProfile", "-o", "profile", "script.py"], cwd=tmp_path, check=True)
+    subprocess.run([INTERPRETER, "-m", "cProfile", "-o", "profile", "script.py"], cwd=tmp_path, check=True)
     calls = pstats.Stats(str(tmp_path / "profile")).stats  # type: ignore[attr-defined]
     expected = collections.Counter[int]()
     for (file, line, _), (_, count, *_) in calls.items():
@@ -241,7 +240,7 @@ def test_calls_may_nest_as_deep_as_without_kymo(record: Record, tmp_path: Path) 
     """
     done = record(source, options=("--hz", "0"))
     assert done.returncode == 0, done.stderr
-    if sys.version_info >= (3, 12):
+    if VERSION >= (3, 12):
         assert done.stdout == "done\n"
         assert functions_of(tmp_path / "run.kymo") == {
             "<module>": 1,
@@ -367,7 +366,7 @@ def test_a_script_sees_what_it_would_see(record: Record, tmp_path: Path) -> None
     """
     done = record(source, "-x", "--", "y", options=("--hz", "0"))
     plain = subprocess.run(
-        [sys.executable, "script.py", "-x", "--", "y"], cwd=tmp_path, capture_output=True, text=True, check=False
+        [INTERPRETER, "script.py", "-x", "--", "y"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (plain.returncode, plain.stderr) == (7, "")
     ours, theirs = json.loads(done.stdout), json.loads(plain.stdout)
@@ -389,7 +388,7 @@ def test_a_script_sees_what_it_would_see(record: Record, tmp_path: Path) -> None
 )
 def test_failures_end_as_without_kymo(record: Record, tmp_path: Path, source: str) -> None:
     done = record(source, options=("--hz", "0"))
-    plain = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    plain = subprocess.run([INTERPRETER, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
     expected = plain.returncode if plain.returncode >= 0 else 128 - plain.returncode
     assert done.returncode == expected
     # What runs the script takes a few frames of its own.
@@ -408,7 +407,7 @@ def test_modules_run_as_scripts_and_the_machine_is_sampled(tmp_path: Path) -> No
         "work()\nprint(__name__, __package__, __spec__.name, parent, sys.argv[1:])\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(kymo.__file__).parent.parent)}
-    arguments = [sys.executable, "-m", "kymograph", "record", "-o", "run.kymo", "-m", "package.tool", "-o", "x"]
+    arguments = [INTERPRETER, "-m", "kymograph", "record", "-o", "run.kymo", "-m", "package.tool", "-o", "x"]
     done = subprocess.run(arguments, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "__main__ package package.tool package ['-o', 'x']\n"
@@ -471,7 +470,7 @@ def test_what_cannot_be_run_is_said(tmp_path: Path) -> None:
         (["-m", "missing.module"], 1, "missing"),
     ):
         done = subprocess.run(
-            [sys.executable, "-m", "kymograph", "record", *arguments],
+            [INTERPRETER, "-m", "kymograph", "record", *arguments],
             cwd=tmp_path,
             env=environment,
             capture_output=True,
@@ -481,11 +480,11 @@ def test_what_cannot_be_run_is_said(tmp_path: Path) -> None:
         assert done.returncode == status, done.stderr
         assert said in done.stderr
     shown = subprocess.run(
-        [sys.executable, "-m", "kymograph", "--help"], env=environment, capture_output=True, text=True, check=True
+        [INTERPRETER, "-m", "kymograph", "--help"], env=environment, capture_output=True, text=True, check=True
     ).stdout
     assert shown.startswith(command("--help"))
     assert "\n  sql  " in shown
     done = subprocess.run(
-        [sys.executable, "-m", "kymograph", "--version"], env=environment, capture_output=True, text=True, check=False
+        [INTERPRETER, "-m", "kymograph", "--version"], env=environment, capture_output=True, text=True, check=False
     )
     assert done.stdout == command("--version")
