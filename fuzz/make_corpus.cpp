@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "capture/capture_fixture.hpp"
+#include "capture/merge/merge.hpp"
 #include "capture/sample_batches.hpp"
 
 namespace {

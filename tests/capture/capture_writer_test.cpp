@@ -16,6 +16,7 @@
 #include "../../benchmarks/generator.hpp"
 #include "capture/capture_fixture.hpp"
 #include "capture/format/block.hpp"
+#include "capture/merge/merge.hpp"
 #include "capture/sample_batches.hpp"
 #include "support/memory_destination.hpp"
 

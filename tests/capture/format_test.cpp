@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "capture/capture_fixture.hpp"
+#include "capture/merge/merge.hpp"
 #include "capture/sample_batches.hpp"
 
 namespace kymo::capture {

@@ -1,10 +1,13 @@
 // A table sorts and copies rows that change between its updates.
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "panel/draw/colours.hpp"
 #include "panel/tabs/table.hpp"
+#include "screen.hpp"
 
 namespace kymo::test {
 namespace {
@@ -52,6 +55,27 @@ TEST(Table, IsSortedAsWasAskedBeforeItHadRows) {
   EXPECT_EQ(order_after({1}), (Order{1, 2, 0})) << "numbers fall";
   EXPECT_EQ(order_after({1, 1}), (Order{0, 2, 1})) << "the second time the other way";
   EXPECT_EQ(order_after({1, 7}), (Order{1, 2, 0})) << "there is no such column";
+}
+
+TEST(Table, AClickOnTheColumnThatAKeySortedByTurnsIt) {
+  const std::vector<Row> rows = {{"b", 5}, {"c", 9}, {"a", 7}};
+  Table table("table", 1);
+  ImVec2 corner;
+  Screen screen([&] {
+    corner = ImGui::GetCursorScreenPos();
+    table.update(rows_of(rows), 1);
+    table.draw(rows_of(rows), std::nullopt, 300, panel::Theme());
+  });
+  screen.frames(3);
+  table.sort_by(0);
+  screen.frames(2);
+  ASSERT_EQ(table.column(), 0U);
+  ASSERT_FALSE(table.is_falling());
+  screen.click(corner.x + 2 * ImGui::GetFontSize(), corner.y + ImGui::GetFontSize() / 2);
+  screen.frames(2);
+  EXPECT_EQ(table.column(), 0U);
+  EXPECT_TRUE(table.is_falling()) << "the arrow was at the other column still";
+  EXPECT_EQ(table.order(), (std::vector<std::size_t>{1, 0, 2}));
 }
 
 }  // namespace

@@ -187,6 +187,10 @@ TEST_F(Tabs, SpansOfASiteAreGoneToByAClick) {
   const TimeRange seen = view_.state().flame().range();
   EXPECT_LE(seen.start_ns, view_.state().selected()->start_ns);
   EXPECT_GE(seen.end_ns, view_.state().selected()->end_ns);
+  view_.state().deselect();
+  view_.state().mark_site(SiteId{});
+  screen_.frames(1);
+  EXPECT_TRUE(rows_of(view_).empty()) << "they are not shown any more";
 }
 
 TEST_F(Tabs, ASpanOverSeveralBlocksIsOneRow) {

@@ -15,7 +15,6 @@
 #include "capture/merge/clock_alignment.hpp"
 #include "capture/merge/id_translation.hpp"
 #include "capture/merge/redaction.hpp"
-#include "capture/write/capture_writer.hpp"
 
 namespace kymo::capture {
 

@@ -12,6 +12,8 @@
 #include <kymo/capture.hpp>
 #include <kymo/events.hpp>
 
+#include "capture/write/capture_writer.hpp"
+
 namespace kymo::capture {
 
 struct MergeOptions {
@@ -41,6 +43,10 @@ struct MergeReport {
   std::uint64_t bytes = 0;
   std::vector<std::string> notes;  ///< damage and gaps of the inputs, in words
 };
+
+/// Options for rewriting captures: zstd, and summaries at wider intervals, which serve a finished capture as well and
+/// take less of it.
+[[nodiscard]] CaptureWriterOptions make_repack_options();
 
 /// Merges captures into a new one. The first one's axis is the merge's. Shifted processes say so in their infos
 /// (clock.aligned_by, clock.offset_ns, clock.bound_ns). A single input is repacked; without inputs, the file holds only

@@ -38,10 +38,6 @@ struct CaptureWriterOptions {
   std::unique_ptr<BlockRing> ring;
 };
 
-/// Options for rewriting captures: zstd, and summaries at wider intervals, which serve a finished capture as well and
-/// take less of it. Only in kymo::analysis.
-[[nodiscard]] CaptureWriterOptions make_repack_options();
-
 /// Writes one capture. Not thread-safe, except bytes_written().
 ///
 /// After a WriteError (a full disk) everything written before stays readable. The lost events are counted. The writer

@@ -118,8 +118,6 @@ class ChromeImport {
   }
 
   void write_capture() {
-    capture::CaptureWriterOptions options = capture::make_repack_options();
-    options.header.recorder = "kymo import";
     const NameId category = tables_.name("category");
     Declarations declarations = tables_.take_declarations();
     const ProcessId first = declarations.processes.front().id;
@@ -134,12 +132,10 @@ class ChromeImport {
       declarations.infos.push_back({first, std::move(key), std::move(value)});
     }
     // A capture's reader holds the header's declarations in memory.
-    options.declarations.processes = declarations.processes;
-    options.declarations.infos = std::move(declarations.infos);
-    declarations.processes.clear();
-    declarations.infos.clear();
-
-    NewCapture writer(capture_, std::move(options));
+    Declarations header;
+    header.processes = std::exchange(declarations.processes, {});
+    header.infos = std::exchange(declarations.infos, {});
+    NewCapture writer(capture_, std::move(header));
     report_.output = writer.path();
     ImportReplay replay(std::move(declarations), tables_, category, report_, losses_,
                         [&writer](const EventBatch& batch) { writer.write(batch); });

@@ -5,6 +5,8 @@
 
 #include <unistd.h>
 
+#include "capture/merge/merge.hpp"
+
 namespace kymo::exchange {
 namespace {
 
@@ -22,7 +24,10 @@ void write_or_tell(const Action& action) {
 
 }  // namespace
 
-NewCapture::NewCapture(const std::string& path, capture::CaptureWriterOptions options) {
+NewCapture::NewCapture(const std::string& path, Declarations declarations) {
+  capture::CaptureWriterOptions options = capture::make_repack_options();
+  options.header.recorder = "kymo import";
+  options.declarations = std::move(declarations);
   auto file = std::make_unique<capture::FileDestination>(path);
   path_ = file->name();
   try {

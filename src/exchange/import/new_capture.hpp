@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include <kymo/events.hpp>
+
 #include "capture/write/capture_writer.hpp"
 
 namespace kymo::exchange {
@@ -12,8 +14,9 @@ namespace kymo::exchange {
 /// time.
 class NewCapture {
  public:
-  /// Creates the file, as `path` or with a suffix if that exists, and writes the header. Throws capture::WriteError.
-  NewCapture(const std::string& path, capture::CaptureWriterOptions options);
+  /// Creates the file, as `path` or with a suffix if that exists, and writes the header with these declarations. Throws
+  /// capture::WriteError.
+  NewCapture(const std::string& path, Declarations declarations);
   NewCapture(const NewCapture&) = delete;
   NewCapture& operator=(const NewCapture&) = delete;
   ~NewCapture();

@@ -320,10 +320,8 @@ std::vector<std::string> find_losses(const NvmtTrace& trace) {
   return losses;
 }
 
-capture::CaptureWriterOptions make_options(const NvmtTrace& trace, const std::string& name, const Metrics& metrics) {
-  capture::CaptureWriterOptions options = capture::make_repack_options();
-  options.header.recorder = "kymo import";
-  Declarations& declarations = options.declarations;
+Declarations make_declarations(const NvmtTrace& trace, const std::string& name, const Metrics& metrics) {
+  Declarations declarations;
   ProcessDeclaration process;
   process.id = ProcessId{1};
   declarations.processes.push_back(process);
@@ -342,7 +340,7 @@ capture::CaptureWriterOptions make_options(const NvmtTrace& trace, const std::st
   }
   declarations.tracks.push_back({sync_track, TrackKind::thread, ProcessId{1}, 0, "nvmt"});
   declarations.metrics = metrics.declarations();
-  return options;
+  return declarations;
 }
 
 }  // namespace
@@ -361,7 +359,7 @@ NvmtImportReport import_nvmt(const NvmtTrace& trace, const std::string& name, co
     report.losses.emplace_back(
         "sync points that are out of order, beyond the last sample or between samples of one time");
   }
-  NewCapture writer(path, make_options(trace, name, metrics));
+  NewCapture writer(path, make_declarations(trace, name, metrics));
   report.output = writer.path();
   while (!fast.at_end() || !medium.at_end() || !slow.at_end() || next_sync < sync.size()) {
     EventBatch batch;

@@ -117,7 +117,7 @@ class VorImporter {
       static_cast<void>(reader.next(none));
       throw VorError(reader.name() + ": it holds no frame" + damage_note());
     }
-    writer_.emplace(path, make_options());
+    writer_.emplace(path, make_declarations());
     report_.output = writer_->path();
     clear_batch();
   }
@@ -153,10 +153,8 @@ class VorImporter {
     return damage.records > 0 ? "; the record at byte " + std::to_string(damage.first_record) + " is damaged" : "";
   }
 
-  capture::CaptureWriterOptions make_options() {
-    capture::CaptureWriterOptions options = capture::make_repack_options();
-    options.header.recorder = "kymo import";
-    Declarations& declarations = options.declarations;
+  Declarations make_declarations() {
+    Declarations declarations;
     declarations.processes.emplace_back().id = ProcessId{1};
     declarations.infos.push_back({ProcessId{1}, "import.format", "vor"});
     declarations.infos.push_back({ProcessId{1}, "import.file", reader_.name()});
@@ -170,7 +168,7 @@ class VorImporter {
         declarations.metrics.push_back(std::move(metric));
       }
     }
-    return options;
+    return declarations;
   }
 
   void declare_user_columns() {

@@ -1,4 +1,4 @@
-// Dear ImGui for the panel: imgui.h only, from 1.86 on.
+// Dear ImGui for the panel, from 1.86 on.
 #pragma once
 
 #include <imgui.h>

@@ -195,7 +195,8 @@ class ExplainTab final : public Tab {
     parts_.sort_by(column);
   }
   [[nodiscard]] std::string copied(TabContext& context, CopyAs as) const override {
-    const Explained& explained = context.state.data().explained();
+    static const Explained nothing;
+    const Explained& explained = is_asked_ ? context.state.data().explained() : nothing;
     std::string text;
     if (as == CopyAs::text) {
       for (const std::string& sentence : sentences(explained)) {

@@ -62,7 +62,7 @@ class SpansTab final : public TableTab {
     const auto track = [&](std::size_t row) {
       return context.names.title(context.state.data().provider().track(spans[row].key.track));
     };
-    return {spans.size(),
+    return {site_of(context) ? spans.size() : 0,
             {time_column(context, [&](std::size_t row) { return spans[row].key.start_ns; }),
              {"duration", 1, length_text, length_ns},
              {"self", 1, self_text, numbers_of(spans)(&InstanceList::Row::self_ns)},

@@ -7,6 +7,9 @@
 #include <limits>
 #include <utility>
 
+// What imgui.h lacks: to move the arrow of a table's header.
+#include <imgui_internal.h>
+
 #include "base/text/escapes.hpp"
 #include "panel/draw/text.hpp"
 #include "stats/common/value_text.hpp"
@@ -58,6 +61,7 @@ void Table::sort_by(std::size_t column) {
     is_falling_ = column == column_ ? !is_falling_ : are_numbers_[column];
     column_ = column;
     is_unsorted_ = true;
+    has_key_sorted_ = true;
   }
 }
 
@@ -165,6 +169,10 @@ std::optional<std::size_t> Table::draw(const TableRows& rows, std::optional<std:
                                      ? ImGuiTableColumnFlags_PreferSortDescending
                                      : ImGuiTableColumnFlags_None),
                             rows.columns[column].weight);
+  }
+  if (std::exchange(has_key_sorted_, false)) {
+    ImGui::TableSetColumnSortDirection(
+        static_cast<int>(column_), is_falling_ ? ImGuiSortDirection_Descending : ImGuiSortDirection_Ascending, false);
   }
   ImGui::TableSetupScrollFreeze(scrolls ? 1 : 0, 1);
   ImGui::TableHeadersRow();

@@ -118,6 +118,7 @@ class Table {
   std::vector<bool> are_numbers_;            // by column; empty before the first update()
   std::vector<std::size_t> wanted_columns_;  // to sort by once the columns are known, one after the other
   bool is_unsorted_ = true;
+  bool has_key_sorted_ = false;  // since the last draw(): the header's arrow is to follow
   bool sorts_rows_ = true;
   std::uint64_t version_ = 0;
   std::vector<std::size_t> order_;
