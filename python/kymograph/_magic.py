@@ -32,7 +32,7 @@ def kymo(line: str, cell: str) -> Capture:
         The code.
     """
     words = shlex.split(line)
-    if len(words) > 1:
+    if len(words) > 1 or any(word.startswith("-") for word in words):
         raise ValueError(_USAGE)
     shell: Any = sys.modules["IPython"].get_ipython()
     folder = tempfile.TemporaryDirectory(prefix="kymo-", ignore_cleanup_errors=True)

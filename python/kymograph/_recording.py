@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -133,9 +134,16 @@ class Recording:
         -------
         Capture
             What `kymo.open` gives for these files.
+
+        Raises
+        ------
+        RuntimeError
+            The recording was not started.
         """
         from kymograph._capture import open as open_capture  # noqa: PLC0415
 
+        if not self:
+            raise RuntimeError("nothing was captured: the recording was not started")
         if self.is_running:
             _control.flush()
         return open_capture([self.path, *self.workers] if workers else self.path)
@@ -189,7 +197,11 @@ def _start(path: Path, sample: bool | Sampling, overwrite: bool, limits: _Limits
         if is_started:
             replaced.remove()
         else:
+            begun = _record.capture_path()
             _record.stop_capture()
+            if begun is not None:
+                with contextlib.suppress(OSError):
+                    os.unlink(begun)
             _environment.take_back()
             replaced.restore()
     if not is_started:

@@ -45,9 +45,22 @@ def pytest_configure(config: pytest.Config) -> None:
     if _environment.is_worker() and hasattr(config, "workerinput"):
         config.pluginmanager.register(_Scopes(), "kymo-scopes")
         return
+    _check_base(config.getoption("--kymo-compare"))
     run = _recording.capture(config.getoption("--kymo-output"), sample=True, overwrite=True)
     config.pluginmanager.register(_Scopes(), "kymo-scopes")
     config.pluginmanager.register(_Report(config, run), "kymo-report")
+
+
+def _check_base(base: str | None) -> None:
+    """Refuse what cannot be compared with before tests run for nothing."""
+    if base is None:
+        return
+    from kymograph._capture import open as open_capture  # noqa: PLC0415
+
+    try:
+        open_capture(base).close()
+    except (OSError, ValueError) as error:
+        raise pytest.UsageError(f"--kymo-compare: {error}") from error
 
 
 @pytest.fixture(name=_FIXTURE)

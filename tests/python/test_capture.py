@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -83,6 +84,7 @@ def test_a_failure_is_an_exception_with_its_reason(tmp_path: Path, capsys: pytes
         kymo.Sampling(fast_hz=5000)
     with pytest.raises(RuntimeError, match="stderr has the reason"):
         kymo.capture(tmp_path / "run.kymo", sample=kymo.Sampling(without=["moonshine"]))
+    assert not list(tmp_path.iterdir())
     assert "KYMO_STARTER" not in os.environ
     with kymo.capture(tmp_path / "run.kymo", overwrite=True) as run:
         with pytest.raises(RuntimeError, match=r"already: .*run\.kymo"):
@@ -90,8 +92,11 @@ def test_a_failure_is_an_exception_with_its_reason(tmp_path: Path, capsys: pytes
         assert not kymo.start_capture(tmp_path / "second.kymo")
         assert "already" in capsys.readouterr().err
         assert run.is_running
-    assert not kymo.start_capture(tmp_path / "none" / "run.kymo")
+    failed = kymo.start_capture(tmp_path / "none" / "run.kymo")
+    assert not failed
     assert "No such file" in capsys.readouterr().err
+    with pytest.raises(RuntimeError, match="not started"):
+        failed.open()
 
 
 def test_what_was_there_comes_back_if_a_run_does_not_start(tmp_path: Path) -> None:
@@ -169,19 +174,22 @@ def test_frames_are_counted_where_the_program_ends_without_a_word(run_script: Ru
 
 
 @pytest.mark.parametrize("ended_by", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_closes_the_capture(tmp_path: Path, ended_by: signal.Signals) -> None:
+@pytest.mark.parametrize("sample", [False, True])
+def test_a_signal_closes_the_capture(tmp_path: Path, ended_by: signal.Signals, sample: bool) -> None:
     script = tmp_path / "script.py"
     script.write_text(
         textwrap.dedent(
-            """
+            f"""
             import kymograph as kymo
-            with kymo.capture("run.kymo") as run:
+            with kymo.capture("run.kymo", sample={sample}) as run:
                 for _ in range(1000):
                     with kymo.scope("step"):
                         pass
-                print("ready", flush=True)
-                import time
-                time.sleep(100)
+                with kymo.scope("waiting"):
+                    kymo.flush()
+                    print("ready", flush=True)
+                    import time
+                    time.sleep(100)
             """
         )
     )
@@ -191,9 +199,13 @@ def test_a_signal_closes_the_capture(tmp_path: Path, ended_by: signal.Signals) -
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
+        ended_ns = time.monotonic_ns()
         process.send_signal(ended_by)
         assert process.wait(30) == -ended_by
-    assert kymo.open(tmp_path / "run.kymo").is_closed
+    capture = kymo.open(tmp_path / "run.kymo")
+    assert capture.is_closed
+    (waiting,) = capture.spans[capture.spans["name"] == "waiting"]
+    assert waiting["start_ns"] + waiting["duration_ns"] >= ended_ns
     assert sites_of(tmp_path / "run.kymo") == {"step": 1000}
 
 

@@ -75,7 +75,7 @@ def run_tests(folder: Path, *options: str, status: int = 0, **variables: str) ->
         check=False,
     )
     assert done.returncode == status, done.stdout + done.stderr
-    return done.stdout
+    return done.stdout + done.stderr
 
 
 def test_nothing_is_recorded_without_the_option(tmp_path: Path) -> None:
@@ -118,5 +118,10 @@ def test_a_slower_test_fails_the_run(tmp_path: Path) -> None:
     assert "20 passed" in said
     assert re.search(r'% of that: computing in "test_it.py::test_first".*: longer calls', said), said
     assert "test_second" not in said
-    with pytest.raises(AssertionError, match=r"none\.kymo"):
-        run_tests(tmp_path, "--kymo-compare", "none.kymo")
+
+
+def test_what_cannot_be_compared_with_is_refused_before_the_tests(tmp_path: Path) -> None:
+    said = run_tests(tmp_path, "--kymo-compare", "none.kymo", status=pytest.ExitCode.USAGE_ERROR)
+    assert "ERROR: --kymo-compare: " in said
+    assert "none.kymo" in said
+    assert not list(tmp_path.glob("*.kymo"))

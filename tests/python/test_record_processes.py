@@ -196,6 +196,38 @@ PyMODINIT_FUNC PyInit_extension() { return PyModule_Create(&module); }
 """
 
 
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_the_starter_clears_up_after_a_worker_that_outlives_the_capture(
+    run_script: Run, tmp_path: Path, method: str
+) -> None:
+    run_script(
+        f"""
+        import multiprocessing, os
+        import kymograph as kymo
+
+        def work(begun, over):
+            with kymo.scope("work"):
+                pass
+            kymo.flush()
+            begun.set()
+            over.wait()
+            os._exit(0)
+
+        if __name__ == "__main__":
+            context = multiprocessing.get_context({method!r})
+            begun, over = context.Event(), context.Event()
+            with kymo.capture("run.kymo"):
+                worker = context.Process(target=work, args=(begun, over))
+                worker.start()
+                begun.wait()
+            over.set()
+            worker.join()
+        """
+    )
+    assert sites_of(*tmp_path.glob("run-worker-*.kymo")) == {"work": 1}
+    assert spools_of(tmp_path) == []
+
+
 def compile_extension(folder: Path, name: str, source: Path, *options: str) -> None:
     """Make a module of one file."""
     compiler = os.environ.get("CXX") or shutil.which("c++") or "c++"

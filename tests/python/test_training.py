@@ -112,7 +112,8 @@ def test_one_call_records_modules_both_ways_and_pytorchs_own_regions(tmp_path: P
     assert parents["Net.stem.1 backward"] == parents["Net.stem.0 backward"] == {"Net.stem backward"}
     assert parents["Net.head backward"] == parents["Net.blocks.0 backward"] == {"Net backward"}
     places = places_of(tmp_path / "run.kymo")
-    assert {places[name][0] for name in expected} == {__file__}
+    # A name has the place of its first use: those of PyTorch's own regions may be from another test.
+    assert {places[name][0] for name in FORWARD} == {__file__}
 
 
 def test_a_backward_pass_has_its_own_time_and_no_others(tmp_path: Path) -> None:

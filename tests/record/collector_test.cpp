@@ -253,5 +253,50 @@ TEST_F(CollectorTest, EachSinkReceivesWhatIsObservedUntilItGoes) {
   EXPECT_EQ(asked.last_of_a_sink(), Observation::last);
 }
 
+TEST_F(CollectorTest, OpenScopesLastUntilTheSinkGoes) {
+  KYMO_SCOPE("open");
+  static_cast<void>(recorded());
+  const auto before_ns = static_cast<std::int64_t>(monotonic_ns());
+  Recorder::instance().remove_sink(handle_);
+  const EventBatch last = sink_->batches().back();
+  EXPECT_GE(last.end_ns, before_ns);
+  EXPECT_TRUE(
+      std::any_of(last.runs.begin(), last.runs.end(), [](const ScopeRun& run) { return !run.open_at_start.empty(); }));
+  sink_ = std::make_shared<MemorySink>();
+  handle_ = Recorder::instance().add_sink(sink_);
+}
+
+TEST_F(CollectorTest, OpenAsyncSpansLastUntilTheSinkGoes) {
+  const AsyncSpan open("lane", "open");
+  static_cast<void>(recorded());
+  const auto before_ns = static_cast<std::int64_t>(monotonic_ns());
+  Recorder::instance().remove_sink(handle_);
+  EXPECT_GE(sink_->batches().back().end_ns, before_ns);
+  sink_ = std::make_shared<MemorySink>();
+  handle_ = Recorder::instance().add_sink(sink_);
+}
+
+TEST_F(CollectorTest, EveryBatchNamesTheOpenScopes) {
+  Recorder& recorder = Recorder::instance();
+  recorder.observe_by(observe_a_moment);
+  KYMO_SCOPE("outer");
+  KYMO_SCOPE("inner");
+  static_cast<void>(recorded());
+  const std::size_t first = sink_->batches().size();
+  for (int n = 0; n < 3; ++n) {
+    KYMO_SCOPE("short");
+    static_cast<void>(recorded());
+  }
+  recorder.observe_by(nullptr);
+  const std::vector<EventBatch> batches = recorded();
+  ASSERT_GT(batches.size(), first + 3);
+  for (std::size_t i = first; i < batches.size(); ++i) {
+    const auto& runs = batches[i].runs;
+    const auto found =
+        std::find_if(runs.begin(), runs.end(), [](const ScopeRun& run) { return run.open_at_start.size() >= 2; });
+    EXPECT_TRUE(found != runs.end()) << "batch " << i << " with " << batches[i].states.size() << " states";
+  }
+}
+
 }  // namespace
 }  // namespace kymo::record

@@ -39,6 +39,8 @@ class AsyncSpans {
   void restore(const AsyncBegin& begin);
   void forget(std::uint64_t id) { spans_.erase(id); }
 
+  /// Whether no span is open.
+  [[nodiscard]] bool is_empty() const { return spans_.empty(); }
   /// Adds the begin of each open span to the batch.
   void put_begins(EventBatch& batch) const;
 

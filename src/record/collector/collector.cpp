@@ -335,7 +335,18 @@ void Collector::hand_on_observed(Observation extent) {
   EventBatch seen;
   if (observer_(&seen, extent)) {
     observed_.add(seen.declarations);
+    // A scope that a batch does not name is closed for a reader.
+    for (const std::unique_ptr<TrackCursor>& cursor : tracks_) {
+      if (cursor->decoder.has_open_scopes()) {
+        ScopeRun& run = cursor->decoder.run_in(seen);
+        run.dropped_scopes = cursor->dropped_scopes;
+        run.dropped_others = cursor->dropped_others;
+      }
+    }
     give_to_sinks([&seen](Sink& sink) { sink.write(seen); });
+    for (const std::unique_ptr<TrackCursor>& cursor : tracks_) {
+      cursor->decoder.forget_run(seen);
+    }
   }
   if (extent == Observation::last) {
     observer_ = nullptr;

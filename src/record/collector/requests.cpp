@@ -122,6 +122,12 @@ void Collector::serve(Request& request) {
 
 void Collector::drop_sink(std::size_t index) {
   const std::uint64_t handle = sinks_[index].handle;
+  if (!async_spans_.is_empty() || std::any_of(tracks_.begin(), tracks_.end(),
+                                              [](const auto& cursor) { return cursor->decoder.has_open_scopes(); })) {
+    // What is open lasts until now at least.
+    cover(batch_, static_cast<std::int64_t>(monotonic_ns()));
+    hand_on();
+  }
   hand_on_observed(sinks_.size() == 1 ? Observation::last : Observation::summed_up);
   const auto found = std::find_if(sinks_.begin(), sinks_.end(),
                                   [&](const InstalledSink& installed) { return installed.handle == handle; });
