@@ -109,13 +109,22 @@ void occupy_standard_descriptors() {
   }
 }
 
+/// A write to a closed pipe, or past the limit on a file's size, fails rather than ending the process. Programs that
+/// are started inherit what this one did: an exec takes handlers away, and keeps what is ignored.
+void let_writes_fail() {
+  for (const int number : {SIGPIPE, SIGXFSZ}) {
+    if (std::signal(number, [](int /*number*/) {}) == SIG_IGN) {
+      std::signal(number, SIG_IGN);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace kymo::command
 
 int main(int argc, char** argv) {
   kymo::command::occupy_standard_descriptors();
-  // With a closed pipe the write fails, rather than a signal ending the process.
-  std::signal(SIGPIPE, SIG_IGN);
+  kymo::command::let_writes_fail();
   int exit_code = 0;
   try {
     exit_code = kymo::command::run(argc, argv);

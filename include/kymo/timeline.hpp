@@ -218,7 +218,7 @@ class KYMO_API Timeline {
   [[nodiscard]] std::vector<Phase> phases() const;
 
   /// Recorded and lost events of every track, by ascending id. Read from the final totals of cleanly closed captures;
-  /// costs a pass over the others.
+  /// costs a pass over the others and over those of flight recorders.
   [[nodiscard]] std::vector<TrackTotals> totals() const;
   /// The scopes and async spans open at the end of the captures. Costs a pass over captures with async tracks.
   [[nodiscard]] SpanList open_spans() const;

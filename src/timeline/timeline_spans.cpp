@@ -28,6 +28,18 @@ std::size_t source_of(const Timeline::Implementation& timeline, TrackId track) {
   return says_source ? (id >> 20U) & 0x7FFU : 0;
 }
 
+/// Whether the end of a capture says how many scopes each track recorded: that of a flight recorder says only how many
+/// were dropped.
+bool states_recorded(const CaptureReader& capture) {
+  const auto& totals = capture.end().tracks;
+  const auto& blocks = capture.blocks();
+  return capture.is_closed() && (std::any_of(totals.begin(), totals.end(),
+                                             [](const TrackTotals& track) { return track.recorded_scopes != 0; }) ||
+                                 std::none_of(blocks.begin(), blocks.end(), [](const BlockInfo& block) {
+                                   return block.kind == BlockKind::events && block.scope_events != 0;
+                                 }));
+}
+
 }  // namespace
 
 SpanList Timeline::spans(TrackId track, TimeRange range) const {
@@ -129,6 +141,8 @@ std::vector<TrackTotals> Timeline::totals() const {
         totals.track = source->find(totals.track);
         all[totals.track] = totals;
       }
+    }
+    if (states_recorded(source->reader())) {
       continue;
     }
     EventBatch batch;

@@ -112,6 +112,19 @@ TEST_F(Record, EndsAsTheCommandDid) {
   EXPECT_FALSE(has_parts());
 }
 
+TEST_F(Record, SignalsThatAreIgnoredAreIgnoredByTheCommandToo) {
+  const auto ignored_by = [this](const std::string& program) {
+    return run_any({"/bin/sh", "-c", "trap '' CHLD PIPE XFSZ; exec " + program + " /bin/grep SigIgn /proc/self/status"})
+        .out;
+  };
+  const std::string plain = ignored_by("/usr/bin/env");
+  EXPECT_NE(plain, run_any({"/bin/grep", "SigIgn", "/proc/self/status"}).out);
+  EXPECT_EQ(ignored_by(std::string(KYMO_COMMAND) + " record -q -o run.kymo --"), plain);
+  EXPECT_EQ(
+      run_any({KYMO_COMMAND, "record", "-q", "-o", "run.kymo", "--", "/bin/grep", "SigIgn", "/proc/self/status"}).out,
+      run_any({"/bin/grep", "SigIgn", "/proc/self/status"}).out);
+}
+
 TEST_F(Record, KeepsTheCommandsOwnInputAndOutput) {
   const CommandResult result = run_any(
       {"/bin/sh", "-c", std::string("echo in | ") + KYMO_COMMAND + " record -q -- /bin/sh -c 'cat; echo problem >&2'"});
@@ -527,6 +540,22 @@ TEST_F(Record, TriggerHasAFlightRecorderWrite) {
   EXPECT_EQ(count_of("run.kymo", "work"), 100U);
   process.signal(SIGTERM);
   EXPECT_EQ(process.wait(), 42);
+}
+
+TEST_F(Record, AFlightRecordersCaptureAccountsForEveryScope) {
+  set_environment({{"KYMO_RECORD", "run.kymo"}, {"KYMO_KEEP", "60s"}, {"KYMO_BUFFER", "1MB"}, {"KYMO_SAMPLE", "0"}});
+  ASSERT_EQ(ChildProcess(shell({RECORDED_PROGRAM, "scopes", "300000"})).wait(), 0);
+  std::uint64_t recorded = 0;
+  std::uint64_t dropped = 0;
+  const auto info = info_of("run.kymo");
+  for (const auto& track : info["tracks"]) {
+    recorded += track["recorded_scopes"].get<std::uint64_t>();
+    dropped += track["dropped_scopes"].get<std::uint64_t>();
+  }
+  EXPECT_EQ(recorded, count_of("run.kymo", "work"));
+  EXPECT_EQ(recorded + dropped, 300'000U);
+  const std::string stats = kymo({"stats", "run.kymo"}).out;
+  EXPECT_EQ(stats.find("nothing dropped") != std::string::npos, dropped == 0) << stats;
 }
 
 TEST_F(Record, AProcessInATimeNamespaceOfItsOwnSaysWhatThatAddsToItsClock) {

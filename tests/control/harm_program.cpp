@@ -142,6 +142,40 @@ void record_with_small_files() {
   kymo::flush();
 }
 
+/// Records with stderr elsewhere. The environment has what kymo has to say something about.
+void be_told_on(int file) {
+  require(file >= 0 && ::dup2(file, STDERR_FILENO) == STDERR_FILENO, "dup2()");
+  ::signal(SIGPIPE, SIG_DFL);
+  ::signal(SIGXFSZ, SIG_DFL);
+  kymo::enable();
+  work("main");
+  kymo::flush();
+}
+
+void be_told_without_a_reader() {
+  int ends[2];
+  require(::pipe(ends) == 0 && ::close(ends[0]) == 0, "pipe()");
+  be_told_on(ends[1]);
+}
+
+void be_told_beside_a_reader_that_does_not_read() {
+  int ends[2];
+  require(::pipe(ends) == 0 && ::fcntl(ends[1], F_SETFL, O_NONBLOCK) == 0, "pipe()");
+  const std::vector<char> some(4096);
+  while (::write(ends[1], some.data(), some.size()) > 0) {
+  }
+  require(::fcntl(ends[1], F_SETFL, 0) == 0, "fcntl()");
+  be_told_on(ends[1]);
+}
+
+void be_told_in_a_file_of_full_size() {
+  std::FILE* const file = std::tmpfile();
+  const rlimit limit{4096, 4096};
+  require(file != nullptr && std::fseek(file, 4096, SEEK_SET) == 0 && ::setrlimit(RLIMIT_FSIZE, &limit) == 0,
+          "setrlimit()");
+  be_told_on(::fileno(file));
+}
+
 void record_with_little_memory() {
   kymo::enable();
   work("main", 10);
@@ -365,6 +399,9 @@ int main(int argc, char** argv) {
       {"cancel", cancel_a_flush},
       {"cancel-start", cancel_a_start},
       {"small-files", record_with_small_files},
+      {"told-nobody", be_told_without_a_reader},
+      {"told-a-full-pipe", be_told_beside_a_reader_that_does_not_read},
+      {"told-a-full-file", be_told_in_a_file_of_full_size},
       {"little-memory", record_with_little_memory},
       {"close-all", [] { close_all_descriptors([] {}); }},
       {"close-all-sampled", [] { close_all_descriptors(sample_a_while); }},

@@ -116,6 +116,12 @@ TEST_F(HarmTest, ALimitOnTheSizeOfFilesEndsTheCaptureAndNotTheProgram) {
   EXPECT_EQ(run({"small-files"}, {{"KYMO_SAMPLE", "0"}}), 0) << output();
 }
 
+TEST_F(HarmTest, MessagesThatNobodyTakesNeitherEndNorHoldTheProgram) {
+  for (const char* const mode : {"told-nobody", "told-a-full-pipe", "told-a-full-file"}) {
+    EXPECT_EQ(run({mode}, {{"KYMO_SITES", ",,"}, {"KYMO_SAMPLE", "0"}}), 0) << mode;
+  }
+}
+
 TEST_F(HarmTest, WhereMemoryRunsOutRecordingEndsAndNotTheProgram) {
   if (test::has_sanitizer || test::is_emulated) {
     GTEST_SKIP() << "these need address space of their own";

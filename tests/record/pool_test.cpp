@@ -277,13 +277,14 @@ TEST(PoolTest, SpoolsOfDeadProcessesGoUnlessACaptureLacksEventsInThem) {
   const test::TemporaryDirectory directory("/dev/shm");
   PoolOptions options = small_pool();
   options.spool_directory = directory.path();
-  const auto make_spool_in_child = [&options](bool is_saved, const char* capture) {
+  const auto make_spool_in_child = [&options](bool is_saved, const char* capture, std::uint64_t away = 0) {
     int pipe_ends[2];
     EXPECT_EQ(::pipe(static_cast<int*>(pipe_ends)), 0);
     const pid_t child = ::fork();
     if (child == 0) {
       const std::unique_ptr<Pool> pool = Pool::create(options);
       pool->header().is_saved.store(is_saved ? 1 : 0);
+      pool->header().owner_pid_namespace += away;
       std::strcpy(static_cast<char*>(pool->header().capture_path), capture);
       ChunkHeader& used = pool->chunk(0).header;
       used.used_words = 7;
@@ -303,6 +304,7 @@ TEST(PoolTest, SpoolsOfDeadProcessesGoUnlessACaptureLacksEventsInThem) {
   const std::string unsaved = make_spool_in_child(false, "/run.kymo");
   const std::string saved = make_spool_in_child(true, "/run.kymo");
   const std::string without_capture = make_spool_in_child(false, "");
+  const std::string of_a_container = make_spool_in_child(true, "/run.kymo", 1);
   EXPECT_EQ(::access(saved.c_str(), F_OK), 0);
   const OwnedPool owned(options);
   const std::string& own = owned.pool->spool_path();
@@ -310,6 +312,8 @@ TEST(PoolTest, SpoolsOfDeadProcessesGoUnlessACaptureLacksEventsInThem) {
   EXPECT_NE(::access(saved.c_str(), F_OK), 0);
   EXPECT_NE(::access(without_capture.c_str(), F_OK), 0);
   EXPECT_EQ(::access(unsaved.c_str(), F_OK), 0);
+  EXPECT_EQ(::access(of_a_container.c_str(), F_OK), 0)
+      << "its process may live, without descriptors and so without locks";
   EXPECT_EQ(::access(own.c_str(), F_OK), 0);
 }
 

@@ -1,6 +1,7 @@
 // Runs a command, tracks the processes it starts and their resource usage, and passes on signals.
 #pragma once
 
+#include <csignal>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -62,6 +63,7 @@ class ChildTree {
 
   base::FileDescriptor signals_;
   sigset_t old_mask_{};
+  void (*old_child_handler_)(int) = SIG_DFL;
   pid_t pid_ = -1;
   bool has_ended_ = false;
   int wait_status_ = 0;

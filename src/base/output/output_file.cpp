@@ -1,7 +1,6 @@
 #include "base/output/output_file.hpp"
 
 #include <cerrno>
-#include <csignal>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -12,46 +11,11 @@
 #include <unistd.h>
 
 #include "base/system/new_file.hpp"
+#include "base/system/write_signals.hpp"
 #include "base/text/number_text.hpp"
 
 namespace kymo::base {
 namespace {
-
-/// Keeps a write to a closed pipe from ending the process: blocks SIGPIPE on this thread and consumes one that was
-/// raised.
-class WithoutBrokenPipeSignal {
- public:
-  WithoutBrokenPipeSignal() {
-    sigemptyset(&pipe_signal_);
-    sigaddset(&pipe_signal_, SIGPIPE);
-    sigset_t pending;
-    ::sigpending(&pending);
-    // A SIGPIPE that was pending before is not ours to consume.
-    is_ours_ = sigismember(&pending, SIGPIPE) == 0;
-    ::pthread_sigmask(SIG_BLOCK, &pipe_signal_, &before_);
-  }
-  WithoutBrokenPipeSignal(const WithoutBrokenPipeSignal&) = delete;
-  WithoutBrokenPipeSignal& operator=(const WithoutBrokenPipeSignal&) = delete;
-  ~WithoutBrokenPipeSignal() {
-    const int saved_errno = errno;
-    if (is_ours_ && saved_errno == EPIPE) {
-      // The write raised it for this thread only, unless the program ignores it.
-      sigset_t pending;
-      ::sigpending(&pending);
-      int taken = 0;
-      if (sigismember(&pending, SIGPIPE) == 1) {
-        ::sigwait(&pipe_signal_, &taken);
-      }
-    }
-    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-    errno = saved_errno;
-  }
-
- private:
-  sigset_t pipe_signal_{};
-  sigset_t before_{};
-  bool is_ours_ = false;
-};
 
 /// The descriptor number in a path that names an open descriptor of this process.
 std::optional<int> descriptor_of(std::string_view path) {
@@ -148,7 +112,7 @@ void OutputFile::flush() {
   if (is_regular_) {
     is_written = write_fully(file, std::as_bytes(std::span(buffer_)));
   } else {
-    const WithoutBrokenPipeSignal guard;
+    const WithoutWriteSignals guard;
     is_written = write_stream(file);
   }
   if (!is_written) {

@@ -84,6 +84,11 @@ std::uint64_t process_start(std::uint64_t pid) {
   return at == std::string::npos ? 0 : std::strtoull(stat.c_str() + at, nullptr, 10);
 }
 
+std::uint64_t pid_namespace() noexcept {
+  struct stat status {};
+  return ::stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+}
+
 void send_again(int signal, siginfo_t& info) noexcept {
   if (::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), ::syscall(SYS_gettid), signal, &info) != 0) {
     ::raise(signal);

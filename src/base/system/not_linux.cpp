@@ -10,6 +10,10 @@ std::uint64_t process_start(std::uint64_t /*pid*/) {
   return 0;
 }
 
+std::uint64_t pid_namespace() noexcept {
+  return 0;
+}
+
 int reserve_space(int /*file*/, std::uint64_t /*from*/, std::uint64_t /*bytes*/) noexcept {
   return EOPNOTSUPP;
 }

@@ -17,6 +17,11 @@ namespace kymo::base {
 /// process from earlier ones with the same id. 0 if unknown.
 [[nodiscard]] std::uint64_t process_start(std::uint64_t pid = 0);
 
+/// Identifies the namespace of this process's id; 0 if the system does not provide that.
+[[nodiscard]] std::uint64_t pid_namespace() noexcept;
+/// That of the machine's first process, outside of containers.
+inline constexpr std::uint64_t first_pid_namespace = 0xEFFFFFFC;  // Linux: PROC_PID_INIT_INO
+
 /// What this process's time namespace adds to the kernel's own CLOCK_MONOTONIC, in nanoseconds: 0 outside of such
 /// namespaces. None if that cannot be read. Linux only.
 [[nodiscard]] std::optional<std::int64_t> time_namespace_offset_ns();

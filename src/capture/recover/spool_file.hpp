@@ -3,12 +3,12 @@
 
 #include <string>
 
-#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <kymo/capture.hpp>
 
 #include "base/system/file.hpp"
+#include "base/system/system.hpp"
 
 namespace kymo::capture {
 
@@ -57,10 +57,10 @@ struct WriterState {
 /// A fact of the capture's first process; empty if absent.
 [[nodiscard]] std::string fact_of(const CaptureReader& capture, const char* key);
 
-/// Identifies the namespace of process ids.
+/// base::pid_namespace() as a fact; empty if unknown.
 [[nodiscard]] inline std::string own_pid_namespace() {
-  struct stat status {};
-  return ::stat("/proc/self/ns/pid", &status) == 0 ? std::to_string(status.st_ino) : std::string();
+  const std::uint64_t number = base::pid_namespace();
+  return number != 0 ? std::to_string(number) : std::string();
 }
 
 /// Keys of facts used by recovery. The device is that of the spool's tmpfs, or one of these words.

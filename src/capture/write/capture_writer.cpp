@@ -127,9 +127,7 @@ void CaptureWriter::write_encoded(const EventBatch& batch) {
   if (events_raw_.size() == 0) {
     return;
   }
-  if (!ring_) {
-    count_totals(batch);
-  }
+  count_totals(batch);
   last_time_ns_ = std::max(last_time_ns_, batch.end_ns);
   if (summaries_) {
     write_summaries(summaries_->add(batch, number));
@@ -491,9 +489,13 @@ void CaptureWriter::append_pending() {
 void CaptureWriter::count_totals(const EventBatch& batch) {
   for (std::size_t i = 0; i < batch.runs.size(); ++i) {
     const ScopeRun& run = batch.runs[i];
+    if (ring_ && run.dropped_scopes == 0 && run.dropped_others == 0) {
+      continue;
+    }
     TrackTotals& totals = totals_[run.track];
     totals.track = run.track;
-    totals.recorded_scopes += encoder_.opens()[i];
+    // What a ring still holds of them at the end, readers count.
+    totals.recorded_scopes += ring_ ? 0 : encoder_.opens()[i];
     totals.dropped_scopes = run.dropped_scopes;
     totals.dropped_others = run.dropped_others;
     totals.end_sequence = std::max(totals.end_sequence, run.end_sequence);

@@ -34,7 +34,7 @@ struct CaptureWriterOptions {
   /// How often to flush to stable storage; 0: never.
   std::chrono::nanoseconds sync_period{0};
   /// For a flight recorder: events go here, and to the file only by write_held() and finish(). Such a capture has no
-  /// summaries and no totals of its tracks.
+  /// summaries, and of its tracks' totals only what was dropped.
   std::unique_ptr<BlockRing> ring;
 };
 

@@ -80,6 +80,7 @@ void Pool::lay_out(const Layout& layout, const std::uint64_t (&id)[2]) {
   header.base_address = reinterpret_cast<std::uintptr_t>(mapping_);
   header.owner_pid = static_cast<std::uint64_t>(::getpid());
   header.owner_start = base::process_start();
+  header.owner_pid_namespace = base::pid_namespace();
   const std::string boot_id = base::boot_id().substr(0, 36);
   std::memcpy(header.boot_id, boot_id.c_str(), boot_id.size() + 1);
   header.is_saved.store(1, std::memory_order_relaxed);

@@ -25,7 +25,7 @@
 namespace kymo::record {
 
 inline constexpr std::uint64_t spool_magic = 0x31304C4F4F50534BU;  // "KSPOOL01"
-inline constexpr std::uint32_t spool_version = 3;
+inline constexpr std::uint32_t spool_version = 4;
 inline constexpr std::size_t chunk_bytes = 64 * 1024;
 inline constexpr std::size_t small_chunk_bytes = 2 * 1024;
 inline constexpr std::uint32_t pieces_a_chunk = chunk_bytes / small_chunk_bytes;
@@ -63,6 +63,7 @@ struct SpoolHeader {
   std::uint64_t id[2];         ///< random; the capture's header contains it
   std::uint64_t owner_pid;
   std::uint64_t owner_start;  ///< start time of the owner from /proc/PID/stat (field 22); 0: unknown
+  std::uint64_t owner_pid_namespace;
   double counter_step_ns;
   char boot_id[40];
   char capture_path[1024];              ///< absolute, perhaps cut; empty until a capture is begun

@@ -165,8 +165,10 @@ void sweep_spool(const std::string& path, const std::string& ring) {
       !spool.read(static_cast<std::uint64_t>(status.st_size))) {
     return;
   }
-  // A process that closed all its descriptors lost the lock but still uses the memory.
-  if (spool.header().is_swept != 0 || is_running(spool.header().owner_pid, spool.header().owner_start)) {
+  // A process that closed all its descriptors lost the lock but still uses the memory. In another namespace of process
+  // ids nothing tells.
+  if (spool.header().is_swept != 0 || spool.header().owner_pid_namespace != base::pid_namespace() ||
+      is_running(spool.header().owner_pid, spool.header().owner_start)) {
     return;
   }
   const bool has_ring = ::access(ring.c_str(), F_OK) == 0;

@@ -1,13 +1,13 @@
 // NVIDIA GPUs by NVIDIA's management library. Sensors "nvml", one per GPU and tier.
 #include "sense/gpu/nvml.hpp"
 
-#include <unistd.h>
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <iterator>
 #include <utility>
 
+#include "base/system/system.hpp"
 #include "base/text/number_text.hpp"
 #include "sense/gpu/nvml_extra_calls.hpp"
 
@@ -26,14 +26,6 @@ std::string text_from(const Call& call) {
 std::string text_from(NvmlReturn (*function)(NvmlDevice, char*, unsigned), NvmlDevice device) {
   return function == nullptr ? std::string()
                              : text_from([&](char* text, unsigned size) { return function(device, text, size); });
-}
-
-/// Driver and process agree on process IDs only outside of containers.
-bool is_in_first_pid_namespace() {
-  std::array<char, 64> target{};
-  const ssize_t size = ::readlink("/proc/self/ns/pid", target.data(), target.size());
-  // The kernel always gives its first namespace this number.
-  return size > 0 && std::string_view(target.data(), static_cast<std::size_t>(size)) == "pid:[4026531836]";
 }
 
 }  // namespace
@@ -304,7 +296,8 @@ void make_nvml_sensors(const SensorContext& context, SensorList& list) {
     gpu.index = index;
     gpu.users = users;
     gpu.cpu_clock = context.cpu_clock;
-    gpu.sees_all_processes = is_in_first_pid_namespace();
+    // Driver and process agree on process IDs only outside of containers.
+    gpu.sees_all_processes = base::pid_namespace() == base::first_pid_namespace;
     // If the handle is unavailable, the sensors request it again.
     (void)open_gpu(gpu);
     for (const Tier tier : {Tier::fast, Tier::medium, Tier::slow}) {

@@ -5,9 +5,8 @@
 #include <charconv>
 #include <cstdint>
 
-#include <sys/stat.h>
-
 #include "base/system/file.hpp"
+#include "base/system/system.hpp"
 
 namespace kymo::threads {
 namespace {
@@ -25,13 +24,6 @@ std::optional<std::uint64_t> number_after(std::string_view text, std::string_vie
   const char* const first = text.data() + at + key.size();
   const auto [end, error] = std::from_chars(first, text.data() + text.size(), number);
   return error == std::errc() ? std::optional(number) : std::nullopt;
-}
-
-/// The tracepoint names threads by the numbers of the first namespace, all other records by those of the observer's.
-bool is_in_first_pid_namespace() {
-  constexpr ino_t first_pid_namespace = 0xEFFFFFFC;  // PROC_PID_INIT_INO
-  struct stat status {};
-  return ::stat("/proc/self/ns/pid", &status) == 0 && status.st_ino == first_pid_namespace;
 }
 
 }  // namespace
@@ -54,7 +46,8 @@ std::optional<WakeTracepoint> parse_wake_format(std::string_view text) {
 
 std::optional<WakeTracepoint> find_wake_tracepoint(Refusal& refusal) {
   constexpr std::array folders{"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
-  if (!is_in_first_pid_namespace()) {
+  // The tracepoint names threads by the numbers of the first namespace, all other records by those of the observer's.
+  if (base::pid_namespace() != base::first_pid_namespace) {
     refusal = {ENOTSUP, "the kernel names threads as outside of this container", "kymo outside of the container"};
     return std::nullopt;
   }
