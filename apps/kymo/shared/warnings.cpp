@@ -30,7 +30,7 @@ void warn_of_drops(const stats::DropTotals& drops, Warnings& warnings) {
   if (drops.dropped_scopes != 0) {
     const double lost = static_cast<double>(drops.dropped_scopes);
     warnings.texts.push_back(fmt::format(
-        "{} ({} of all) on {} were dropped because the pool was empty; KYMO_BUFFER=64MB makes it larger",
+        "{} ({} of all) on {} were dropped, most often because the pool was empty; KYMO_BUFFER=64MB makes it larger",
         format_plural(drops.dropped_scopes, "scope"),
         format_share(lost, lost + static_cast<double>(drops.recorded_scopes)), format_plural(drops.tracks, "track")));
   }
