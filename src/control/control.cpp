@@ -144,7 +144,10 @@ bool Control::arm() {
   if (running_capture() || Recorder::instance().has_sink(trace_handle_)) {
     return true;
   }
-  const Environment environment = read_environment();
+  Environment environment = read_environment();
+  if (environment.trace_path) {
+    environment.trace_path = absolute_pattern(*environment.trace_path);
+  }
   {
     const std::lock_guard lock(mutex_);
     environment_ = environment;
@@ -204,6 +207,7 @@ bool Control::open_capture(const CaptureOptions& wanted) {
     {
       const std::lock_guard lock(mutex_);
       capture_options_ = wanted;
+      capture_options_.path = absolute_pattern({wanted.path.c_str(), wanted.path.size()});
       capture_.reset();
     }
     Declarations facts = describe_run();

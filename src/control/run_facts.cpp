@@ -1,6 +1,8 @@
 #include "control/run_facts.hpp"
 
 #include <algorithm>
+#include <array>
+#include <climits>
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -74,6 +76,18 @@ std::string expand_capture_path(std::string_view pattern) {
   path += names_directory ? "" : "/";
   path += file_safe(host_name()) + "-" + (rank.empty() ? "" : rank + "-") + std::to_string(::getpid()) + ".kymo";
   return path;
+}
+
+std::string absolute_pattern(std::string_view pattern) {
+  std::array<char, PATH_MAX> folder{};
+  if (pattern.empty() || pattern.front() == '/' || ::getcwd(folder.data(), folder.size()) == nullptr) {
+    return std::string(pattern);
+  }
+  std::string path;
+  for (const char* at = folder.data(); *at != '\0'; ++at) {
+    path.append(*at == '%' ? 2 : 1, *at);
+  }
+  return path.append("/").append(pattern);
 }
 
 }  // namespace kymo::control

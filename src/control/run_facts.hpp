@@ -26,5 +26,8 @@ namespace kymo::control {
 /// names another process and else nothing, `%%` a percent sign. In a directory (an existing one, or a path that ends in
 /// '/', which is then created) the file is `host-rank-pid.kymo` (`host-pid.kymo` without a rank).
 [[nodiscard]] std::string expand_capture_path(std::string_view pattern);
+/// Such a pattern from the root on, for a child that may change its working directory first. Unchanged where that has
+/// no name.
+[[nodiscard]] std::string absolute_pattern(std::string_view pattern);
 
 }  // namespace kymo::control

@@ -62,6 +62,18 @@ void start_a_capture_in_a_child() {
           "a child that starts a capture of its own");
 }
 
+void become_a_daemon() {
+  require(::chdir(std::getenv("KYMO_RECORD")) == 0, "chdir()");
+  ::setenv("KYMO_RECORD", "run.kymo", 1);
+  kymo::enable();
+  work("parent");
+  require(holds_in_child([] {
+            require(::chdir("/proc") == 0, "chdir()");
+            work("child");
+          }),
+          "a child that goes elsewhere before its first scope");
+}
+
 void fork_beside_start_and_stop() {
   std::atomic<bool> is_over{false};
   std::thread starter([&] {
@@ -231,6 +243,7 @@ Modes fork_modes() {
   return {
       {"child-info", tell_a_fact_in_a_child},
       {"child-capture", start_a_capture_in_a_child},
+      {"daemon", become_a_daemon},
       {"fork-beside-start", fork_beside_start_and_stop},
       {"stalled-sink", go_on_while_a_sink_stalls},
       {"without-handlers", fork_without_handlers},

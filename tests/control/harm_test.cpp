@@ -41,6 +41,11 @@ TEST_F(ForkHarmTest, AChildMayStartACaptureWhereItsParentHasASink) {
   EXPECT_EQ(counts(), (Counts{{"child", 1000}}));
 }
 
+TEST_F(ForkHarmTest, ADaemonThatGoesElsewhereWritesBesideItsParentsCapture) {
+  EXPECT_EQ(run({"daemon"}, {without_leak_detection()}), 0) << output();
+  EXPECT_EQ(counts(), (Counts{{"parent", 1000}, {"child", 1000}}));
+}
+
 TEST_F(ForkHarmTest, AForkBesideStartAndStopHangsNobody) {
   EXPECT_EQ(run({"fork-beside-start"}, {without_leak_detection(), {"KYMO_SAMPLE", "0"}}), 0) << output();
 }
