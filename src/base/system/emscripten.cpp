@@ -16,6 +16,11 @@ std::string boot_id() {
   return {};
 }
 
+// Neither pipes nor signals.
+void write_to_stderr(std::string_view text) noexcept {
+  static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
+}
+
 void send_again(int /*signal*/, siginfo_t& /*info*/) noexcept {}
 
 int sync_data(int file) noexcept {

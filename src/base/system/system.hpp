@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/system/file.hpp"
 
@@ -25,6 +26,9 @@ inline constexpr std::uint64_t first_pid_namespace = 0xEFFFFFFC;  // Linux: PROC
 /// What this process's time namespace adds to the kernel's own CLOCK_MONOTONIC, in nanoseconds: 0 outside of such
 /// namespaces. None if that cannot be read. Linux only.
 [[nodiscard]] std::optional<std::int64_t> time_namespace_offset_ns();
+
+/// Writes a short text to standard error. Drops it where that would wait for a reader, and raises no signal.
+void write_to_stderr(std::string_view text) noexcept;
 
 /// Sends a signal to the calling thread, with the received signal's siginfo if the system allows it. Async-signal-safe.
 void send_again(int signal, siginfo_t& info) noexcept;
