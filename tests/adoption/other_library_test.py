@@ -17,6 +17,7 @@ PREFIX, CXX = pathlib.Path(sys.argv[1]), sys.argv[2]
 
 class OtherLibraryTest(unittest.TestCase):
     maxDiff = None
+
     def setUp(self) -> None:
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
