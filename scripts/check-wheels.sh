@@ -1,10 +1,10 @@
 #!/bin/sh
 # Builds a wheel for each Python here and checks it: scripts/check-wheels.sh [--for PROCESSOR] [PYTHON...]
 #
-# PYTHON: interpreters; without any, those of scripts/pythons.sh. The wheels are for Linux with glibc
-# 2.31 or later, and auditwheel says so. Each wheel is installed into an environment with nothing else, where it records,
-# reads, serves its page and counts every call of a function. --for aarch64: wheels for that processor, which are not run on
-# another one. The wheels are in build/wheels afterwards. Page: build/page if it exists, else it is built with the wheel.
+# PYTHON: interpreters; without any, those of scripts/pythons.sh. The wheels are for Linux with glibc 2.31 or later, and
+# auditwheel says so. Each wheel is installed into an environment with nothing else, where it records, reads, serves its page
+# and counts every call of a function. --for aarch64: wheels for that processor, which are not run on another one. The wheels
+# are in build/wheels afterwards. Page: build/page if it exists, else it is built with the wheel.
 set -eu
 cd "$(dirname "$0")/.."
 place=$PWD/build/wheels

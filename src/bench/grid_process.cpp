@@ -122,11 +122,9 @@ SignalsBlocked::SignalsBlocked() {
     ::sigaddset(&blocked_, number);
   }
   ::sigprocmask(SIG_BLOCK, &blocked_, &before_);
-  child_handler_before_ = std::signal(SIGCHLD, SIG_DFL);
 }
 
 SignalsBlocked::~SignalsBlocked() {
-  std::signal(SIGCHLD, child_handler_before_);
   ::sigprocmask(SIG_SETMASK, &before_, nullptr);
 }
 

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/system/told_children.hpp"
+
 namespace kymo::bench {
 
 struct ProcessRequest {
@@ -26,8 +28,7 @@ struct ProcessResult {
   double peak_memory_bytes = 0;  ///< of the largest process
 };
 
-/// Blocks SIGCHLD and the termination signals so that they can be waited for. Where SIGCHLD is ignored, it is not
-/// meanwhile: the end of a child would not be told. Create it before other threads.
+/// Blocks SIGCHLD and the termination signals so that they can be waited for. Create it before other threads.
 class SignalsBlocked {
  public:
   SignalsBlocked();
@@ -41,7 +42,7 @@ class SignalsBlocked {
  private:
   sigset_t blocked_{};
   sigset_t before_{};
-  void (*child_handler_before_)(int) = SIG_DFL;
+  base::ToldChildren told_;
 };
 
 /// Runs a command until it ends. On timeout, or when this process is asked to end, the group gets SIGTERM, and SIGKILL

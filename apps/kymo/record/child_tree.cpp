@@ -91,14 +91,11 @@ ChildTree::ChildTree() {
     ::sigaddset(&mask, number);
   }
   ::sigprocmask(SIG_BLOCK, &mask, &old_mask_);
-  // Where it is ignored, the end of a child is not told.
-  old_child_handler_ = std::signal(SIGCHLD, SIG_DFL);
   signals_ = base::FileDescriptor(::signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 }
 
 ChildTree::~ChildTree() {
-  std::signal(SIGCHLD, old_child_handler_);
   ::sigprocmask(SIG_SETMASK, &old_mask_, nullptr);
 }
 
@@ -121,7 +118,7 @@ int ChildTree::start(const std::vector<std::string>& command,
     if (read_bytes(go.reading, &word, sizeof word) != 1) {
       ::_exit(127);  // kymo is gone
     }
-    std::signal(SIGCHLD, old_child_handler_);
+    told_.restore();
     become(command, environment, old_mask_, report.writing.get());
   }
   report.writing.reset();

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "base/system/file.hpp"
+#include "base/system/told_children.hpp"
 
 namespace kymo::command {
 
@@ -63,7 +64,7 @@ class ChildTree {
 
   base::FileDescriptor signals_;
   sigset_t old_mask_{};
-  void (*old_child_handler_)(int) = SIG_DFL;
+  base::ToldChildren told_;
   pid_t pid_ = -1;
   bool has_ended_ = false;
   int wait_status_ = 0;

@@ -7,7 +7,7 @@
 namespace kymo::base {
 
 /// Blocks SIGPIPE and SIGXFSZ on this thread, and consumes the one that a write raised: it fails with EPIPE or EFBIG.
-/// Keeps errno. Two system calls; where a write failed, two more.
+/// Keeps errno. Three system calls; where a write failed, two more.
 class WithoutWriteSignals {
  public:
   WithoutWriteSignals() noexcept {
