@@ -48,8 +48,14 @@ export APT_CONFIG="$parts/apt/apt.conf"
 cd "$parts"
 # Without root, apt cannot write its log and must not prompt.
 apt-get update -q=2 </dev/null
-apt-get source -q=2 --download-only $packages </dev/null
 for package in $packages; do
+  # A mirror may list a version before or after it has its files: then the next older one is as good.
+  versions=$(apt-cache showsrc --only-source "$package" | sed -n 's/^Version: //p' | sort -rVu)
+  for version in $versions ""; do
+    [ -n "$version" ] || { echo "fetch-web-sources: no version of $package can be fetched: $(echo $versions)" >&2; exit 1; }
+    ! apt-get source -q=2 --download-only "$package=$version" </dev/null || break
+    rm -f "${package}"_*
+  done
   # apt has verified the package; the keys of its maintainers need not be installed.
   dpkg-source --no-check -x "${package}"_*.dsc "$package" >unpacking.log 2>&1 || {
     cat unpacking.log >&2
