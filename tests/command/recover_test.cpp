@@ -441,9 +441,13 @@ TEST_F(Sweep, ASpoolWithEventsThatAreInNoFileGivesTheRestOfItsMemoryBackAndIsSti
   kill_program();
   const std::string spool = spool_path();
   {
-    // As if the kill had come while all of the pool was being reserved.
+    // As if the kill had come while all of the pool was being reserved, and no other recording had swept yet.
     const base::FileDescriptor file(::open(spool.c_str(), O_RDWR | O_CLOEXEC));
+    ASSERT_TRUE(wait_until([&] { return base::lock_byte(file.get(), 0) == base::LockOutcome::taken; }));
     ASSERT_EQ(::posix_fallocate(file.get(), 0, static_cast<off_t>(fs::file_size(spool))), 0);
+    constexpr std::uint32_t is_not_swept = 0;
+    ASSERT_EQ(::pwrite(file.get(), &is_not_swept, sizeof is_not_swept, offsetof(record::SpoolHeader, is_swept)),
+              static_cast<ssize_t>(sizeof is_not_swept));
   }
   EXPECT_TRUE(is_swept_until([&] { return memory_of(spool) < 2'000'000U; })) << memory_of(spool);
   EXPECT_EQ(work_count("run.kymo"), 3000U) << "an overlay reads it";

@@ -131,7 +131,7 @@ std::set<std::string> left_by(const StormSheet& sheet, const std::string& captur
 void expect_nothing_left(const StormSheet& sheet, const std::string& captures) {
   const auto is_clear = [&] { return left_by(sheet, captures).empty(); };
   EXPECT_TRUE(test::wait_until(
-      [&] { return is_clear() || (record::sweep_spools("/dev/shm", "", 1'000'000'000) && is_clear()); }));
+      [&] { return is_clear() || (record::SpoolSweep("/dev/shm", "").step(1'000'000'000) && is_clear()); }));
   EXPECT_EQ(left_by(sheet, captures), std::set<std::string>());
 }
 

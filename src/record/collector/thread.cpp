@@ -78,18 +78,18 @@ void Collector::run() {
   // Leftovers of dead processes are removed a little at a time, so that neither a drain nor a start is delayed.
   constexpr std::int64_t most_sweep_ns = 2'000'000;
   try {
+    SpoolSweep sweep(pool_.spool_directory(), pool_.spool_path());
     bool is_swept = pool_.spool_directory().empty();
-    const auto sweep = [&] {
-      is_swept = is_swept || sweep_spools(pool_.spool_directory().c_str(), pool_.spool_path().c_str(), most_sweep_ns);
-    };
     while (!is_stopping_.load(std::memory_order_acquire)) {
       wait_for_work();
       work();
-      sweep();
+      is_swept = is_swept || sweep.step(most_sweep_ns);
       cpu_time_ns_.store(static_cast<std::uint64_t>(base::thread_cpu_ns()), std::memory_order_relaxed);
     }
     finish();
-    sweep();
+    if (!is_swept) {
+      sweep.step(most_sweep_ns);
+    }
   } catch (const std::exception& failure) {
     fail(failure.what());
   } catch (...) {

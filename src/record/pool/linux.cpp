@@ -200,7 +200,7 @@ std::unique_ptr<Pool> Pool::create(const PoolOptions& options) {
   } else if (room < wanted) {
     // The collector's thread sweeps as well; this is only to find room.
     constexpr std::int64_t most_sweep_ns = 100'000'000;
-    sweep_spools(options.spool_directory.c_str(), "", most_sweep_ns);
+    SpoolSweep(options.spool_directory, "").step(most_sweep_ns);
     room = base::spare_room(options.spool_directory);
   }
   const std::uint64_t file_limit = base::largest_file();
@@ -254,7 +254,7 @@ void Pool::remove_spool() noexcept {
     if (!spool_directory_.empty()) {
       // Workers that a signal ended leave theirs behind, and this process may be the last one that records.
       constexpr std::int64_t most_sweep_ns = 20'000'000;
-      sweep_spools(spool_directory_.c_str(), "", most_sweep_ns);
+      SpoolSweep(spool_directory_, "").step(most_sweep_ns);
     }
   }
 }

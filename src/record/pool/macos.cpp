@@ -60,7 +60,7 @@ void Pool::abandon_in_child() noexcept {
 }
 
 // macOS has no spools.
-bool sweep_spools(const char* /*directory*/, const char* /*own*/, std::int64_t /*most_ns*/) noexcept {
+bool SpoolSweep::step(std::int64_t /*most_ns*/) noexcept {
   return true;
 }
 

@@ -9,6 +9,7 @@
 #include <ctime>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include <dirent.h>
@@ -194,51 +195,62 @@ void sweep_ring(const std::string& path) {
   }
 }
 
-template <class Visit>
-void for_each_file(const char* directory, std::string_view ending, const Visit& visit) {
-  DIR* const listing = ::opendir(directory);
+// Anybody may fill the directory. The next recording sweeps the rest.
+constexpr std::size_t most_files = 10'000;
+
+std::vector<std::string> files_in(const std::string& directory, std::string_view ending) {
+  std::vector<std::string> paths;
+  DIR* const listing = ::opendir(directory.c_str());
   if (listing == nullptr) {
-    return;
+    return paths;
   }
-  while (const dirent* const entry = ::readdir(listing)) {
+  while (const dirent* const entry = paths.size() < most_files ? ::readdir(listing) : nullptr) {
     const std::string_view name = static_cast<const char*>(entry->d_name);
-    if (name.substr(0, 5) == "kymo-" && ends_with(name, ending) && name.size() > 5 + id_digits + ending.size() - 1) {
-      if (!visit(std::string(directory) + '/' + std::string(name),
-                 name.substr(name.size() - ending.size() - id_digits, id_digits))) {
-        break;
-      }
+    if (name.substr(0, 5) == "kymo-" && ends_with(name, ending) && name.size() >= 5 + id_digits + ending.size()) {
+      paths.push_back(directory + '/' + std::string(name));
     }
   }
   ::closedir(listing);
+  return paths;
 }
 
 }  // namespace
 
-bool sweep_spools(const char* directory, const char* own, std::int64_t most_ns) noexcept {
+void SpoolSweep::list() {
+  // Listed before the spools: each ring found had its spool then, unless that is gone.
+  rings_ = files_in(directory_, ring_ending);
+  spools_ = files_in(directory_, spool_ending);
+  std::unordered_set<std::string> kept;
+  for (const std::string& spool : spools_) {
+    kept.insert(ring_of(spool));
+  }
+  std::erase_if(rings_, [&](const std::string& ring) { return spools_.size() == most_files || kept.contains(ring); });
+  is_listed_ = true;
+}
+
+std::string SpoolSweep::ring_of(const std::string& spool) const {
+  const std::string id = spool.substr(spool.size() - spool_ending.size() - id_digits, id_digits);
+  return directory_ + "/kymo-" + id + std::string(ring_ending);
+}
+
+bool SpoolSweep::step(std::int64_t most_ns) noexcept {
   try {
     const std::uint64_t deadline = monotonic_ns() + static_cast<std::uint64_t>(most_ns);
-    // Listed before the spools: each ring found had its spool then, unless that is gone.
-    std::vector<std::string> rings;
-    for_each_file(directory, ring_ending, [&](std::string path, std::string_view) {
-      rings.push_back(std::move(path));
-      return true;
-    });
-    bool is_whole = true;
-    for_each_file(directory, spool_ending, [&](const std::string& path, std::string_view id) {
-      const std::string ring = std::string(directory) + "/kymo-" + std::string(id) + std::string(ring_ending);
-      if (path != own) {
-        sweep_spool(path, ring);
+    if (!is_listed_) {
+      list();
+    }
+    for (; next_ < spools_.size() + rings_.size(); ++next_) {
+      if (next_ >= spools_.size()) {
+        sweep_ring(rings_[next_ - spools_.size()]);
+      } else if (spools_[next_] != own_) {
+        sweep_spool(spools_[next_], ring_of(spools_[next_]));
       }
-      std::erase(rings, ring);
-      is_whole = monotonic_ns() < deadline;
-      return is_whole;
-    });
-    for (const std::string& ring : rings) {
-      if (is_whole) {
-        sweep_ring(ring);
+      if (monotonic_ns() >= deadline) {
+        ++next_;
+        break;
       }
     }
-    return is_whole;
+    return next_ == spools_.size() + rings_.size();
   } catch (...) {
     return true;  // no memory to sweep with
   }
