@@ -6,7 +6,7 @@ import atexit
 import os
 import sys
 
-from kymograph import _environment, _record
+from kymograph import _environment, _record, _run_files
 
 __all__ = ["disable", "enable", "flush", "stop_capture"]
 
@@ -56,6 +56,8 @@ def stop_capture() -> bool:
     """
     Finish the capture, including everything recorded before the call and GPU scopes.
 
+    Workers that still run finish theirs as well. The call waits for that, two seconds at most.
+
     Returns
     -------
     bool
@@ -64,7 +66,11 @@ def stop_capture() -> bool:
     _wait_for_gpus()
     _record.end_frames()
     _environment.take_back()
-    return _record.stop_capture()
+    path = _record.capture_path()
+    was_running = _record.stop_capture()
+    if path is not None:
+        _run_files.wait_for_workers(path)
+    return was_running
 
 
 def disable() -> None:

@@ -7,6 +7,9 @@ import os
 STARTER = "KYMO_STARTER"
 """Names the process that started the recording."""
 
+FOLLOW = "KYMO_FOLLOW"
+"""Names that process's capture, with which those of its workers end."""
+
 _replaced: dict[str, str | None] = {}
 
 

@@ -206,8 +206,9 @@ def _start(path: Path, sample: bool | Sampling, overwrite: bool, limits: _Limits
             replaced.restore()
     if not is_started:
         raise _run_files.failure(pattern)
-    _environment.hand_down(own | limits.variables())
-    return Recording(_record.capture_path() or "", _run_files.is_directory(pattern))
+    path = _record.capture_path() or ""
+    _environment.hand_down(own | limits.variables() | {_environment.FOLLOW: path})
+    return Recording(path, _run_files.is_directory(pattern))
 
 
 def capture(
@@ -226,7 +227,8 @@ def capture(
 
     The capture is complete after the block, also after an exception or Ctrl-C, and after SIGTERM or exit inside of it.
     Processes that are forked or started meanwhile write their own captures, without a call in them: forked ones from
-    their first event on, others from when they import the package.
+    their first event on, others from when they import the package. All are finished after the block:
+    its end waits for processes that go on, two seconds at most.
 
     Parameters
     ----------
@@ -249,7 +251,7 @@ def capture(
     sync_period_s : float, optional
         fsync this often.
     pool_bytes : int, optional
-        Size of the memory that events wait in, where it does not exist yet (16 MiB).
+        Size of the memory that events wait in, where it does not exist yet: 1 MiB to 16 GiB (16 MiB).
 
     Returns
     -------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import glob
@@ -10,12 +11,16 @@ import re
 import socket
 import stat
 import struct
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 _MAGIC = b"\x89KYM\r\n\x1a\n"
 _WRITER_LOCK_BYTE = 0
 _PLACEHOLDER = re.compile(r"%(.)")
+_PROCESS_OF_NAME = re.compile(r"-([0-9]+)\.[^./]*$")
+_MOST_GENERATIONS = 16
+_TIMEOUT_S = 2.0
 
 
 def _first_variable(*names: str) -> str:
@@ -92,7 +97,7 @@ def _is_capture(path: str) -> bool:
         return file.read(len(_MAGIC)) == _MAGIC
 
 
-def _is_being_written(path: str) -> bool:
+def is_being_written(path: str) -> bool:
     lock = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, _WRITER_LOCK_BYTE, 1, 0)
     with Path(path).open("rb") as file:
         try:
@@ -108,11 +113,42 @@ def captures_in(directory: str) -> list[str]:
     return [path for path in sorted(glob.glob(f"{glob.escape(directory)}/*.kymo")) if _is_capture(path)]
 
 
-def is_running(pattern: str, starter: str) -> bool:
-    """Tell whether the process with this number is writing its capture at this path."""
-    path = _expand(pattern)
-    paths = glob.glob(f"{glob.escape(path)}/*-{starter}.kymo") if is_directory(pattern) else [path]
-    return any(_is_being_written(path) for path in paths if os.path.exists(path))
+def _is_descendant(pid: int) -> bool:
+    """Tell whether this process, or one that it started, started the process with this number."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        for _ in range(_MOST_GENERATIONS):
+            if pid == os.getpid():
+                return True
+            pid = int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
+    return False
+
+
+def _is_of_living_worker(path: str) -> bool:
+    number = _PROCESS_OF_NAME.search(path)
+    try:
+        return number is not None and is_being_written(path) and _is_descendant(int(number[1]))
+    except OSError:
+        return False
+
+
+def wait_for_workers(path: str) -> None:
+    """
+    Wait, two seconds at most, until the workers of a run have finished their captures.
+
+    Parameters
+    ----------
+    path : str
+        The capture of the run's starter, which is finished.
+    """
+    folder, name = os.path.split(path)
+    own = f"{socket.gethostname()}-".replace("/", "_")
+    in_directory = glob.glob(f"{glob.escape(os.path.join(folder, own))}*.kymo") if name.startswith(own) else []
+    waiting = [*workers_of(path), *in_directory]
+    deadline = time.monotonic() + _TIMEOUT_S
+    while waiting := [each for each in waiting if each != path and _is_of_living_worker(each)]:
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.01)
 
 
 def _captures_at(pattern: str) -> Iterator[str]:
@@ -145,7 +181,7 @@ class Replaced:
     def __init__(self, pattern: str) -> None:
         paths = list(_captures_at(pattern)) if pattern else []
         for path in paths:
-            if _is_being_written(path):
+            if is_being_written(path):
                 raise FileExistsError(errno.EEXIST, "another process is writing this capture", path)
         self._aside = [(path, f"{path}.replaced-{os.getpid()}") for path in paths]
         for path, aside in self._aside:

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Any
 
-from kymograph import _control, _environment, _record, _run_files
+from kymograph import _control, _environment, _record
 
 
 def _close_at_worker_end(_anchor: Any) -> None:
@@ -54,11 +54,7 @@ def _join_recording() -> None:
 
 
 def _join_from_server() -> None:
-    # The server outlives the recording during which it was started.
-    if not _record.is_recording() and _run_files.is_running(
-        os.environ["KYMO_RECORD"], os.environ[_environment.STARTER]
-    ):
-        _record.enable()
+    if not _record.is_recording() and _record.enable():
         follow_this_fork()
 
 

@@ -101,6 +101,7 @@ CaptureSink::CaptureSink(record::Recorder& recorder, const CaptureOptions& optio
   }
   // A kill here leaves an empty file, or one with a header alone: nothing that its spool would have to complete.
   writer_ = std::make_unique<capture::CaptureWriter>(std::string(options.path), std::move(writer_options));
+  path_ = writer_->path();
   if (recorder.pool() != nullptr) {
     name_capture_in_spool(*recorder.pool(), path());
   }
@@ -153,6 +154,7 @@ void CaptureSink::finish() {
               std::to_string(unwritten.dropped_others) + " other events in the capture " + path() +
               (has_failed() ? ", nor for its end" : ""));
   }
+  writer_.reset();
 }
 
 }  // namespace kymo::control

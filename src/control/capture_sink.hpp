@@ -26,6 +26,7 @@ class CaptureSink final : public Sink {
 
   void write(const EventBatch& batch) override;
   void trigger() override;
+  /// Closes the file as well, so that others see at once that it is whole.
   void finish() override;
 
   /// Whether the last write found no room: the file lacks the events since and may never get them. Thread-safe.
@@ -33,14 +34,15 @@ class CaptureSink final : public Sink {
 
   [[nodiscard]] bool is_flight_recorder() const { return is_flight_recorder_; }
 
-  [[nodiscard]] const std::string& path() const { return writer_->path(); }
+  [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
   template <typename Write>
   void try_to(Write write);
 
   record::Recorder& recorder_;
-  std::unique_ptr<capture::CaptureWriter> writer_;
+  std::unique_ptr<capture::CaptureWriter> writer_;  // none once it is finished
+  std::string path_;
   std::uint64_t max_bytes_;
   std::optional<ScopeLimit> limit_;        // once that size is reached
   std::uint64_t collector_cpu_before_ns_;  // spent on captures before this one

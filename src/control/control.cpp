@@ -11,6 +11,7 @@
 #include "control/platform.hpp"
 #include "control/run_facts.hpp"
 #include "exchange/chrome/sink.hpp"
+#include "record/clock/clock.hpp"
 #include "record/recorder/ending_signals.hpp"
 #include "record/recorder/recorder.hpp"
 
@@ -61,6 +62,7 @@ bool Control::start_recorder(std::uint64_t pool_bytes) {
   options.scope_every = environment.scope_every;
   options.scope_max_frames = environment.scope_max_frames;
   options.on_child = [this] { resume_in_child(); };
+  options.find_ended = [this] { return find_ended(); };
   if (const std::uint64_t bytes = pool_bytes != 0 ? pool_bytes : environment.pool_bytes) {
     options.pool.bytes = bytes;
   }
@@ -148,6 +150,11 @@ bool Control::arm() {
   if (environment.trace_path) {
     environment.trace_path = absolute_pattern(*environment.trace_path);
   }
+  std::unique_ptr<FollowedCapture> followed = follow_starter();
+  if (followed && followed->has_ended()) {
+    environment.record_path.reset();
+    environment.keep.reset();
+  }
   {
     const std::lock_guard lock(mutex_);
     environment_ = environment;
@@ -172,7 +179,7 @@ bool Control::arm() {
       options.keep_duration = environment.keep->duration;
       options.keep_bytes = environment.keep->bytes;
     }
-    is_armed = open_capture(options);
+    is_armed = open_capture(options, std::move(followed));
   }
   if (environment.trace_path) {
     open_trace();
@@ -198,10 +205,10 @@ bool Control::start_capture(const CaptureOptions& options) {
     }
     Recorder::instance().remove_sink(handle);
   }
-  return start_recorder(options.pool_bytes) && open_capture(options);
+  return start_recorder(options.pool_bytes) && open_capture(options, nullptr);
 }
 
-bool Control::open_capture(const CaptureOptions& wanted) {
+bool Control::open_capture(const CaptureOptions& wanted, std::unique_ptr<FollowedCapture> followed) {
   try {
     const Environment environment = this->environment();
     {
@@ -209,6 +216,7 @@ bool Control::open_capture(const CaptureOptions& wanted) {
       capture_options_ = wanted;
       capture_options_.path = absolute_pattern({wanted.path.c_str(), wanted.path.size()});
       capture_.reset();
+      followed_.reset();
     }
     Declarations facts = describe_run();
     for (const auto& [key, value] : environment.labels) {
@@ -231,6 +239,7 @@ bool Control::open_capture(const CaptureOptions& wanted) {
     capture_handle_ = handle;
     if (handle != 0) {
       capture_ = std::move(capture);
+      followed_ = std::move(followed);
     }
     return handle != 0;
   } catch (const std::exception& failure) {
@@ -260,6 +269,7 @@ void Control::disable() {
   Recorder::instance().remove_all_sinks();
   const std::lock_guard lock(mutex_);
   capture_.reset();
+  followed_.reset();
   capture_handle_ = 0;
   trace_handle_ = 0;
 }
@@ -278,11 +288,35 @@ bool Control::stop_capture() {
   {
     const std::lock_guard lock(mutex_);
     capture_.reset();
+    followed_.reset();
   }
   if (handle != 0 && !Recorder::instance().is_on()) {
     stop_sampling_locked();
   }
   return was_running;
+}
+
+/// For the collector: the handle of a capture whose starter's has ended; 0 if there is none.
+std::uint64_t Control::find_ended() noexcept {
+  constexpr std::uint64_t look_period_ns = 100'000'000;
+  try {
+    // Who has this mutex may be waiting for the collector.
+    const std::unique_lock operation(operation_mutex_, std::try_to_lock);
+    const std::uint64_t now_ns = record::monotonic_ns();
+    if (!operation || !followed_ || now_ns < next_look_ns_) {
+      return 0;
+    }
+    next_look_ns_ = now_ns + look_period_ns;
+    if (!followed_->has_ended()) {
+      return 0;
+    }
+    stop_sampling_locked();
+    const std::lock_guard lock(mutex_);
+    followed_.reset();
+    return capture_handle_;
+  } catch (...) {
+    return 0;
+  }
 }
 
 bool Control::trigger() {
@@ -330,22 +364,27 @@ void Control::resume_in_child() {
   bool had_capture = false;
   bool had_trace = false;
   CaptureOptions options;
+  std::unique_ptr<FollowedCapture> followed = follow_starter();
   {
     const std::lock_guard lock(mutex_);
     had_capture = capture_ != nullptr;
     had_trace = trace_handle_ != 0;
+    if (followed && !followed_ && (!had_capture || capture_->path() != followed->path())) {
+      followed.reset();
+    }
     capture_.reset();
+    followed_.reset();
     capture_handle_ = 0;
     trace_handle_ = 0;
     options = capture_options_;
   }
-  if (had_capture) {
-    open_capture(options);
+  if (had_capture && !(followed && followed->has_ended())) {
+    open_capture(options, std::move(followed));
   }
   if (had_trace) {
     open_trace();
   }
-  if (did_parent_sample_) {
+  if (did_parent_sample_ && Recorder::instance().is_on()) {
     start_sampling_locked(false);
   }
 }

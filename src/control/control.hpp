@@ -14,6 +14,7 @@
 
 #include "control/capture_sink.hpp"
 #include "control/environment.hpp"
+#include "control/followed_capture.hpp"
 #include "control/sampling.hpp"
 #include "record/platform/signal_safe_lock.hpp"
 
@@ -53,7 +54,9 @@ class Control {
   bool start_sampling_locked(bool is_asked);
   void stop_sampling_locked() noexcept;
   bool start_recorder(std::uint64_t pool_bytes);
-  bool open_capture(const CaptureOptions& wanted);
+  /// `followed`: the capture to end with; null: none.
+  bool open_capture(const CaptureOptions& wanted, std::unique_ptr<FollowedCapture> followed);
+  std::uint64_t find_ended() noexcept;
   void open_trace();
   void resume_in_child();
   [[nodiscard]] std::shared_ptr<CaptureSink> running_capture();
@@ -75,6 +78,8 @@ class Control {
   std::shared_ptr<CaptureSink> capture_;
   std::uint64_t capture_handle_ = 0;
   std::uint64_t trace_handle_ = 0;
+  std::unique_ptr<FollowedCapture> followed_;                     // replaced, and asked, under operation_mutex_ as well
+  std::uint64_t next_look_ns_ = 0;                                // at followed_
   std::vector<std::pair<std::string, std::string>> early_infos_;  // set before the recorder ran
 };
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/system/system.hpp"
+#include "base/text/number_text.hpp"
 
 namespace kymo::control {
 
@@ -16,13 +17,6 @@ namespace {
 std::string file_safe(std::string text) {
   std::replace(text.begin(), text.end(), '/', '_');
   return text;
-}
-
-/// Empty in the process that started the recording, which names itself in KYMO_STARTER.
-std::string worker_suffix() {
-  const std::string own = std::to_string(::getpid());
-  const char* const starter = base::trusted_variable("KYMO_STARTER");
-  return starter == nullptr || *starter == '\0' || own == starter ? std::string() : "-worker-" + own;
 }
 
 std::string expand_pattern(std::string_view pattern) {
@@ -47,7 +41,7 @@ std::string expand_pattern(std::string_view pattern) {
         path += or_zero(job_id());
         break;
       case 'w':
-        path += worker_suffix();
+        path += starter_process() != 0 ? "-worker-" + std::to_string(::getpid()) : "";
         break;
       case '%':
         path.push_back('%');
@@ -61,6 +55,12 @@ std::string expand_pattern(std::string_view pattern) {
 }
 
 }  // namespace
+
+std::uint64_t starter_process() {
+  const char* const text = base::trusted_variable("KYMO_STARTER");
+  const auto starter = base::parse_integer<std::uint32_t>(text != nullptr ? text : "").value_or(0);
+  return starter != static_cast<std::uint32_t>(::getpid()) ? starter : 0;
+}
 
 std::string expand_capture_path(std::string_view pattern) {
   std::string path = expand_pattern(pattern);

@@ -1,6 +1,7 @@
 // Facts about the run for a capture's header (the process, the machine, the job), and the paths of captures.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,9 @@ namespace kymo::control {
 
 /// The machine's name.
 [[nodiscard]] std::string host_name();
+
+/// The process that started the recording (KYMO_STARTER), if it is another one; else 0.
+[[nodiscard]] std::uint64_t starter_process();
 
 /// The path of this process's capture. `%p` is the process, `%h` the host, `%r` the rank (0 without one), `%j` the job
 /// (SLURM_JOB_ID, PBS_JOBID or LSB_JOBID; 0 without one), `%w` is `-worker-` and the process if KYMO_STARTER

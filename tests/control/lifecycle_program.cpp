@@ -255,6 +255,34 @@ int change_sites() {
   return 0;
 }
 
+/// The child's capture ends with its parent's, while it still works.
+int fork_follower() {
+  ::setenv("KYMO_STARTER", std::to_string(::getpid()).c_str(), 1);
+  ::setenv("KYMO_FOLLOW", kymo::capture_path().c_str(), 1);
+  int ready[2];
+  if (::pipe(static_cast<int*>(ready)) != 0) {
+    return 1;
+  }
+  const pid_t child = ::fork();
+  if (child == 0) {
+    work("child");
+    kymo::flush();
+    static_cast<void>(::write(ready[1], "", 1));
+    while (*kymo::capture_path().c_str() != '\0') {
+      ::usleep(1000);
+    }
+    work("after the recording");
+    kymo::enable();  // asks for the capture that the parent no longer writes
+    work("after the recording");
+    ::_exit(*kymo::capture_path().c_str() == '\0' ? 0 : 1);
+  }
+  char told = 0;
+  static_cast<void>(::read(ready[0], &told, 1));
+  kymo::stop_capture();
+  wait_for_child(child);
+  return 0;
+}
+
 int trigger_itself() {
   work("before");
   kymo::flush();
@@ -309,6 +337,7 @@ int main(int argc, char** argv) {
       {"crash-handled", crash_with_own_handler},
       {"fork", fork_and_work},
       {"fork-fiber", fork_in_fiber},
+      {"fork-follower", fork_follower},
       {"wait", wait_to_be_told},
       {"frames", mark_frames},
       {"drops", drop_scopes},

@@ -72,6 +72,18 @@ TEST_F(LifecycleTest, EachForkedProcessWritesACaptureOfItsOwn) {
   EXPECT_EQ(counts(), (Counts{{"parent", 2000}, {"child", 1000}, {"grandchild", 1000}, {"open over fork", 1}}));
 }
 
+TEST_F(LifecycleTest, AWorkersCaptureEndsWithThatOfItsStarter) {
+  if (test::is_emulated) {
+    GTEST_SKIP() << test::no_threads_after_fork;
+  }
+  EXPECT_EQ(run({"fork-follower"}, {without_leak_detection(), {"KYMO_SAMPLE", "100"}}), 0);
+  EXPECT_EQ(counts(), (Counts{{"child", 1000}}));
+  ASSERT_EQ(captures().size(), 2U);
+  for (const auto& path : captures()) {
+    EXPECT_TRUE(CaptureReader(path).is_closed());
+  }
+}
+
 TEST_F(LifecycleTest, AForkedChildGoesOnInTheFiberThatItWasIn) {
   if (test::has_sanitizer) {
     GTEST_SKIP() << test::no_fork_beside_allocations;

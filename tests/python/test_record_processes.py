@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import kymograph as kymo
@@ -196,36 +197,108 @@ PyMODINIT_FUNC PyInit_extension() { return PyModule_Create(&module); }
 """
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_the_starter_clears_up_after_a_worker_that_outlives_the_capture(
-    run_script: Run, tmp_path: Path, method: str
-) -> None:
-    run_script(
-        f"""
-        import multiprocessing, os
-        import kymograph as kymo
+KEPT_POOL = """
+    import concurrent.futures, multiprocessing, os, shutil, sys, time
+    import kymograph as kymo
+    from kymograph._run_files import is_being_written
 
-        def work(begun, over):
-            with kymo.scope("work"):
-                pass
-            kymo.flush()
-            begun.set()
-            over.wait()
+    def work(barrier):
+        with kymo.scope("work"):
+            pass
+        barrier.wait()
+
+    def end(barrier):
+        barrier.wait()
+        with kymo.scope("after the block"):
             os._exit(0)
 
-        if __name__ == "__main__":
-            context = multiprocessing.get_context({method!r})
-            begun, over = context.Event(), context.Event()
-            with kymo.capture("run.kymo"):
-                worker = context.Process(target=work, args=(begun, over))
-                worker.start()
-                begun.wait()
-            over.set()
-            worker.join()
+    if __name__ == "__main__":
+        method, path = sys.argv[1:]
+        context = multiprocessing.get_context(method)
+        with multiprocessing.get_context("spawn").Manager() as manager:
+            barrier = manager.Barrier(2)
+            pool = concurrent.futures.ProcessPoolExecutor(2, mp_context=context)
+            with kymo.capture(path, sample=True) as run:
+                for _ in range(3):
+                    list(pool.map(work, [barrier] * 2))
+            until = time.monotonic() + 30
+            while any(map(is_being_written, run.workers)) and time.monotonic() < until:
+                time.sleep(0.01)
+            os.mkdir("first")
+            for each in [run.path, *run.workers]:
+                shutil.copy(each, "first")
+            list(pool.map(work, [barrier] * 2))
+            with kymo.capture(path, overwrite=True) as run:
+                list(pool.map(work, [barrier] * 2))
+            pool.map(end, [barrier] * 2)
+            pool.shutdown()
+"""
+
+
+@pytest.mark.parametrize("path", ["run.kymo", "captures/"])
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_workers_that_outlive_the_block_finish_their_captures_at_its_end(
+    run_script: Run, tmp_path: Path, method: str, path: str
+) -> None:
+    run_script(KEPT_POOL, method, path)
+    first = sorted(tmp_path.glob("first/*.kymo"))
+    assert sites_of(*first)["work"] == 6
+    assert all(capture["is_closed"] for capture in info_of(*first)["captures"])
+    (second,) = [*tmp_path.glob("run*.kymo"), *tmp_path.glob("captures/*.kymo")]
+    assert "work" not in sites_of(second)
+    assert spools_of(tmp_path) == []
+
+
+def test_a_child_that_has_recorded_nothing_joins_no_recording_that_is_over(run_script: Run, tmp_path: Path) -> None:
+    run_script(
+        """
+        import os, kymograph as kymo
+        reader, writer = os.pipe()
+        run = kymo.start_capture("run.kymo", sample=True)
+        if os.fork() == 0:
+            os.read(reader, 1)
+            with kymo.scope("too late"):
+                pass
+            os._exit(0)
+        run.stop()
+        os.write(writer, b".")
+        os.wait()
         """
     )
-    assert sites_of(*tmp_path.glob("run-worker-*.kymo")) == {"work": 1}
+    assert [path.name for path in tmp_path.glob("*.kymo")] == ["run.kymo"]
     assert spools_of(tmp_path) == []
+
+
+def test_workers_end_their_captures_when_their_starter_is_killed(run_script: Run, tmp_path: Path) -> None:
+    worker = """
+        import os, time
+        import kymograph as kymo
+        with kymo.scope("work"):
+            pass
+        kymo.flush()
+        os.kill(os.getppid(), 9)
+        until = time.monotonic() + 30
+        while kymo.is_recording() and time.monotonic() < until:
+            time.sleep(0.01)
+        open("ended", "w").close()
+        os._exit(0)
+    """
+    run_script(
+        f"""
+        import subprocess, sys, textwrap, kymograph as kymo
+        kymo.start_capture("run.kymo")
+        subprocess.run([sys.executable, "-c", textwrap.dedent({worker!r})])
+        """,
+        status=-9,
+    )
+    until = time.monotonic() + 30
+    while not (tmp_path / "ended").exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    (capture,) = tmp_path.glob("run-worker-*.kymo")
+    assert sites_of(capture) == {"work": 1}
+    assert info_of(capture)["captures"][0]["is_closed"]
+    for spool in spools_of(tmp_path):
+        spool.unlink()
 
 
 def compile_extension(folder: Path, name: str, source: Path, *options: str) -> None:

@@ -1,6 +1,7 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -46,6 +47,17 @@ std::array<char, size> text_in(const char* path) {
   return text;
 }
 
+/// What /proc/PID/stat says from a field on, the third or later, behind a space; empty if it cannot be read.
+std::string stat_from(std::uint64_t pid, int wanted) {
+  // Field 2 is a name in parentheses with arbitrary content, so parsing starts behind its last parenthesis.
+  const std::string stat = read_small_file("/proc/" + (pid == 0 ? "self" : std::to_string(pid)) + "/stat");
+  std::size_t at = stat.rfind(')');
+  for (int field = 2; field < wanted && at != std::string::npos; ++field) {
+    at = stat.find(' ', at + 1);
+  }
+  return at == std::string::npos ? std::string() : stat.substr(at);
+}
+
 }  // namespace
 
 std::string boot_id() {
@@ -75,13 +87,15 @@ std::optional<std::int64_t> time_namespace_offset_ns() {
 }
 
 std::uint64_t process_start(std::uint64_t pid) {
-  // Field 22. Field 2 is a name in parentheses with arbitrary content, so parsing starts behind its last parenthesis.
-  const std::string stat = read_small_file("/proc/" + (pid == 0 ? "self" : std::to_string(pid)) + "/stat");
-  std::size_t at = stat.rfind(')');
-  for (int field = 2; field < 22 && at != std::string::npos; ++field) {
-    at = stat.find(' ', at + 1);
+  return std::strtoull(stat_from(pid, 22).c_str(), nullptr, 10);
+}
+
+bool is_process(std::uint64_t pid) {
+  if (pid == 0 || pid > 0x7FFFFFFF || (::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH)) {
+    return false;
   }
-  return at == std::string::npos ? 0 : std::strtoull(stat.c_str() + at, nullptr, 10);
+  // The first thread of a process may end before the others.
+  return !stat_from(pid, 3).starts_with(" Z") || std::strtoull(stat_from(pid, 20).c_str(), nullptr, 10) > 1;
 }
 
 std::uint64_t pid_namespace() noexcept {
@@ -148,6 +162,11 @@ std::optional<int> lock_holder(int file, std::uint64_t byte) noexcept {
     return std::nullopt;
   }
   return static_cast<int>(lock.l_pid);
+}
+
+std::optional<bool> is_locked(int file, std::uint64_t byte) noexcept {
+  struct flock lock = write_lock_of(byte);
+  return ::fcntl(file, F_OFD_GETLK, &lock) == 0 ? std::optional(lock.l_type != F_UNLCK) : std::nullopt;
 }
 
 bool is_shared_by_machines(int file) noexcept {

@@ -1,5 +1,6 @@
 // What macOS and browsers lack.
 #include <cerrno>
+#include <csignal>
 #include <limits>
 
 #include "base/system/system.hpp"
@@ -8,6 +9,10 @@ namespace kymo::base {
 
 std::uint64_t process_start(std::uint64_t /*pid*/) {
   return 0;
+}
+
+bool is_process(std::uint64_t pid) {
+  return pid != 0 && pid <= 0x7FFFFFFF && (::kill(static_cast<pid_t>(pid), 0) == 0 || errno != ESRCH);
 }
 
 std::uint64_t pid_namespace() noexcept {
@@ -33,6 +38,10 @@ LockOutcome lock_byte(int /*file*/, std::uint64_t /*byte*/, bool /*waits*/) noex
 }
 
 std::optional<int> lock_holder(int /*file*/, std::uint64_t /*byte*/) noexcept {
+  return std::nullopt;
+}
+
+std::optional<bool> is_locked(int /*file*/, std::uint64_t /*byte*/) noexcept {
   return std::nullopt;
 }
 

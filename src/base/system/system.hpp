@@ -18,6 +18,9 @@ namespace kymo::base {
 /// process from earlier ones with the same id. 0 if unknown.
 [[nodiscard]] std::uint64_t process_start(std::uint64_t pid = 0);
 
+/// Whether a process of that id exists and has not ended: one that waits for its parent to notice its end has.
+[[nodiscard]] bool is_process(std::uint64_t pid);
+
 /// Identifies the namespace of this process's id; 0 if the system does not provide that.
 [[nodiscard]] std::uint64_t pid_namespace() noexcept;
 /// That of the machine's first process, outside of containers.
@@ -73,6 +76,9 @@ enum class LockOutcome { taken, refused, unsupported };
 /// The other holder of a lock on a byte: a process id, 0 if it is not visible from here, -1 if the lock belongs to an
 /// open file. None if nobody holds it or locks are unsupported.
 [[nodiscard]] std::optional<int> lock_holder(int file, std::uint64_t byte) noexcept;
+
+/// Whether another open file holds a lock on a byte. None if locks are unsupported.
+[[nodiscard]] std::optional<bool> is_locked(int file, std::uint64_t byte) noexcept;
 
 /// Whether a file is on a file system that other machines may have mounted too.
 [[nodiscard]] bool is_shared_by_machines(int file) noexcept;

@@ -1,7 +1,6 @@
 #include "capture/recover/spool_file.hpp"
 
 #include <cerrno>
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -40,10 +39,6 @@ std::string pid_in_name(const std::string& name) {
                                                                                : std::string("0");
 }
 
-bool is_process(std::uint64_t pid) {
-  return pid != 0 && pid <= 0x7FFFFFFF && (::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM);
-}
-
 WriterState unknown_writer(std::string why) {
   return {WriterState::Kind::unknown, std::move(why)};
 }
@@ -74,7 +69,7 @@ WriterState judge_unlocked(const CaptureReader& capture, int file) {
     // Seen through a layer below its own, a container's file does not show its lock.
     return unknown_writer(process + " runs, or ran, where its processes cannot be seen from here");
   }
-  return is_process(pid) ? unknown_writer(process + ", which began it, is still running") : WriterState{};
+  return base::is_process(pid) ? unknown_writer(process + ", which began it, is still running") : WriterState{};
 }
 
 }  // namespace

@@ -52,6 +52,7 @@ void Collector::work() {
   }
   const bool was_asked = serve_requests();
   answer_shared_requests();
+  drop_ended_sink();
   // Whoever asked continues now, perhaps on the same core: a start of recording, above all.
   if (!was_asked) {
     pool_.reserve_ahead();

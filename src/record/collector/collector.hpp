@@ -45,6 +45,8 @@ struct CollectorOptions {
   std::function<void(bool has_sinks, bool is_saved)> on_sinks;
   /// The observer, if there is one by now; null: never. It is asked from then on until the last sink goes.
   const std::atomic<Observer>* observer = nullptr;
+  /// Asked at each look for a sink that is to be removed; 0: none.
+  std::function<std::uint64_t()> find_ended;
   std::function<void(CollectorStep)> on_step;  ///< for tests
   HookedSiteNamer name_hooked_sites;
 };
@@ -135,6 +137,7 @@ class Collector {
   void serve(Request& request);
   void answer_shared_requests();
   void drop_sink(std::size_t index);
+  void drop_ended_sink();
   void note_sinks(bool is_saved);
   /// Queues a request and waits for its answer; false at the timeout.
   bool ask(const std::shared_ptr<Request>& request, std::chrono::nanoseconds timeout);

@@ -148,6 +148,18 @@ void Collector::drop_sink(std::size_t index) {
   note_sinks(is_finished);
 }
 
+void Collector::drop_ended_sink() {
+  const std::uint64_t handle =
+      options_.find_ended && !sinks_.empty() && !is_held_.load(std::memory_order_acquire) ? options_.find_ended() : 0;
+  if (handle != 0) {
+    drain();
+    Request removal;
+    removal.kind = Request::Kind::remove;
+    removal.handle = handle;
+    serve(removal);
+  }
+}
+
 void Collector::note_sinks(bool is_saved) {
   const bool had_sinks = sink_count_.exchange(sinks_.size(), std::memory_order_relaxed) != 0;
   {

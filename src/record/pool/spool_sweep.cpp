@@ -1,7 +1,5 @@
 #include "record/pool/spool_sweep.hpp"
 
-#include <cerrno>
-#include <csignal>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -38,8 +36,7 @@ bool ends_with(std::string_view text, std::string_view ending) {
 /// Whether the process with that id and start time is running; 0: any start time. This process's own id in another's
 /// file belongs to an earlier process.
 bool is_running(std::uint64_t pid, std::uint64_t start = 0) {
-  return pid != static_cast<std::uint64_t>(::getpid()) && pid <= 0x7FFFFFFF &&
-         (::kill(static_cast<pid_t>(pid), 0) == 0 || errno != ESRCH) &&
+  return pid != static_cast<std::uint64_t>(::getpid()) && base::is_process(pid) &&
          (start == 0 || start == base::process_start(pid));
 }
 

@@ -83,6 +83,7 @@ bool Recorder::start_locked(bool is_child) noexcept {
       frames->add(batch, samples);
     };
     collector_options.observer = &observer_;
+    collector_options.find_ended = options_->find_ended;
     collector_options.on_step = options_->on_step;
     collector_options.name_hooked_sites = name_hooked_sites;
     collector_options.on_sinks = [this, frames, header = &pool->header()](bool has_sinks, bool is_saved) {

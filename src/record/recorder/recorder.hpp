@@ -34,6 +34,8 @@ struct RecorderOptions {
   bool wants_scopes = true;
   std::string sites;               ///< the SiteFilter's patterns; empty: all
   std::function<void()> on_child;  ///< called in a forked child once it records, with no lock held: installs its sinks
+  /// Called by the collector at each look: a sink that is to be removed; 0: none.
+  std::function<std::uint64_t()> find_ended;
   std::function<void(CollectorStep)> on_step;  ///< for tests
 };
 
