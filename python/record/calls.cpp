@@ -50,15 +50,19 @@ bool read_seconds(PyObject* value, const char* name, Nanoseconds& duration) {
   return true;
 }
 
+/// None or no argument: unchanged.
 bool read_bytes(PyObject* value, const char* name, std::uint64_t& bytes) {
   if (value == nullptr || value == Py_None) {
     return true;
   }
-  bytes = PyLong_AsUnsignedLongLong(value);
-  if (PyErr_Occurred() != nullptr) {
-    if (PyErr_ExceptionMatches(PyExc_OverflowError) != 0) {
-      PyErr_Format(PyExc_ValueError, "%s must be a positive number of bytes or None, not %R", name, value);
-    }
+  const Owned number(PyNumber_Index(value));
+  if (number.get() == nullptr) {
+    PyErr_Format(PyExc_TypeError, "%s must be a whole number of bytes or None, not %R", name, value);
+    return false;
+  }
+  bytes = PyLong_AsUnsignedLongLong(number.get());
+  if (PyErr_Occurred() != nullptr || bytes == 0) {
+    PyErr_Format(PyExc_ValueError, "%s must be a positive number of bytes or None, not %R", name, value);
     return false;
   }
   return true;

@@ -25,9 +25,10 @@ struct Unit {
 constexpr std::array duration_units{Unit{"ns", 1.0}, Unit{"us", 1e3}, Unit{"ms", 1e6},  Unit{"s", 1e9},
                                     Unit{"", 1e9},   Unit{"m", 60e9}, Unit{"h", 3600e9}};
 constexpr std::array hertz_units{Unit{"", 1.0}};
-constexpr std::array size_units{Unit{"", 1.0},       Unit{"b", 1.0},         Unit{"k", 1e3},           Unit{"kb", 1e3},
-                                Unit{"m", 1e6},      Unit{"mb", 1e6},        Unit{"g", 1e9},           Unit{"gb", 1e9},
-                                Unit{"kib", 1024.0}, Unit{"mib", 1048576.0}, Unit{"gib", 1073741824.0}};
+constexpr std::array size_units{Unit{"", 1.0},       Unit{"b", 1.0},     Unit{"k", 1e3},      Unit{"kb", 1e3},
+                                Unit{"m", 1e6},      Unit{"mb", 1e6},    Unit{"g", 1e9},      Unit{"gb", 1e9},
+                                Unit{"t", 1e12},     Unit{"tb", 1e12},   Unit{"kib", 1024.0}, Unit{"mib", 1048576.0},
+                                Unit{"gib", 0x1p30}, Unit{"tib", 0x1p40}};
 
 /// Parses a non-negative number with a unit from the list, which together fit into 63 bits.
 std::optional<double> parse_quantity(std::string_view text, std::span<const Unit> units, bool ignores_case) {
@@ -92,7 +93,7 @@ std::optional<std::chrono::nanoseconds> parse_duration(std::string_view text) {
 
 std::optional<std::uint64_t> parse_size(std::string_view text) {
   const std::optional<double> bytes = parse_quantity(text, size_units, true);
-  return bytes ? std::optional(static_cast<std::uint64_t>(*bytes)) : std::nullopt;
+  return bytes && (*bytes >= 1 || *bytes == 0) ? std::optional(static_cast<std::uint64_t>(*bytes)) : std::nullopt;
 }
 
 std::optional<KeepBounds> parse_keep(std::string_view text) {
@@ -168,7 +169,7 @@ Environment read_environment() {
   read_variable("KYMO_KEEP", "such as 30s,64MB", environment.keep, parse_keep);
   read_variable("KYMO_MAX_SIZE", "such as 2GB", environment.max_bytes, parse_size);
   read_variable("KYMO_SYNC", "such as 500ms", environment.sync_period, parse_duration);
-  read_variable("KYMO_BUFFER", "such as 16MB", environment.pool_bytes, parse_size);
+  read_variable("KYMO_BUFFER", "such as 64MB", environment.pool_bytes, parse_size);
   read_variable("KYMO_LABELS", "key=value,...", environment.labels, parse_labels);
   read_variable("KYMO_SAMPLE", "up to three rates in Hz, such as 100,10,1, each 0.1 to 1000 or 0",
                 environment.sample_hz, parse_sample_rates);

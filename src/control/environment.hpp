@@ -53,7 +53,8 @@ struct Environment {
 /// "30s", "500ms", "2m", "1h", "250us"; a bare number is seconds. Nothing if it is invalid or over 292 years.
 [[nodiscard]] std::optional<std::chrono::nanoseconds> parse_duration(std::string_view text);
 
-/// "64MB", "16MiB", "500k", "1G": powers of 1000 or, with an i, of 1024; a bare number is bytes.
+/// "64MB", "16MiB", "500k", "1G", "2TB": powers of 1000 or, with an i, of 1024; a bare number is bytes. Nothing if it
+/// is less than a byte and not 0.
 [[nodiscard]] std::optional<std::uint64_t> parse_size(std::string_view text);
 
 /// "30s,64MB": one or both, in any order.

@@ -349,6 +349,17 @@ TEST_F(Recover, AnOutputThatExistsIsNotReplacedUnlessForced) {
   EXPECT_FALSE(has_partial());
 }
 
+TEST_F(Recover, ItsOwnInputAsTheOutputIsRecoveredInPlace) {
+  kill_program();
+  fs::create_symlink("run.kymo", file_named("link.kymo"));
+  EXPECT_EQ(kymo({"recover", "-o", "link.kymo", "run.kymo"}).status, 0);
+  EXPECT_EQ(work_count("run.kymo"), 3000U);
+  const std::string whole = read_text(capture_path());
+  EXPECT_EQ(kymo({"recover", "--force", "-o", "run.kymo", "run.kymo"}).status, 0);
+  EXPECT_EQ(read_text(capture_path()), whole) << "there was nothing to do";
+  EXPECT_TRUE(fs::is_symlink(file_named("link.kymo")));
+}
+
 TEST_F(Recover, AClosedCaptureLeavesTheSpoolToTheOneThatItsProcessWroteNext) {
   kill_program();
   const std::string spool = spool_path();

@@ -23,6 +23,10 @@ TEST(EnvironmentTest, SizesHaveDecimalAndBinaryUnits) {
   EXPECT_EQ(parse_size("500k"), 500'000U);
   EXPECT_EQ(parse_size("1G"), 1'000'000'000U);
   EXPECT_EQ(parse_size("123"), 123U);
+  EXPECT_EQ(parse_size("2TB"), 2'000'000'000'000U);
+  EXPECT_EQ(parse_size("1tib"), std::uint64_t{1} << 40U);
+  EXPECT_EQ(parse_size("0"), 0U);
+  EXPECT_EQ(parse_size("0.5"), std::nullopt);
 }
 
 TEST(EnvironmentTest, NonsenseIsNotAQuantity) {

@@ -1,4 +1,6 @@
 // Recording never harms the program: it neither hangs, ends nor spoils it, whatever the program does to itself.
+#include <sys/stat.h>
+
 #include "capture/recover/spool_file.hpp"
 #include "lifecycle_fixture.hpp"
 
@@ -230,6 +232,18 @@ TEST_F(HarmTest, ACaptureThatGoesToDevNullMakesNoFile) {
   EXPECT_EQ(program.wait(), 0);
   EXPECT_EQ(output(), "");
   EXPECT_FALSE(std::filesystem::exists("/dev/null-1"));
+}
+
+TEST_F(HarmTest, WhatTakesNoFileIsRefusedAndGetsNoNeighbour) {
+  const std::string pipe = directory_.path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& place : {pipe, std::string("/dev/stdout"), std::string("/dev/fd/1")}) {
+    test::ChildProcess program({LIFECYCLE_PROGRAM, "normal"}, {{"KYMO_RECORD", place}}, output_);
+    EXPECT_EQ(program.wait(), 0);
+    EXPECT_NE(output().find("cannot create a capture: " + place + ": Operation not supported"), std::string::npos)
+        << output();
+    EXPECT_FALSE(std::filesystem::exists(place + "-1"));
+  }
 }
 
 TEST_F(HarmTest, KymosThreadsDoNotInheritARealTimePriority) {

@@ -309,6 +309,8 @@ def test_bad_options_are_errors_and_a_second_capture_is_not(tmp_path: Path, capt
         kymo.start_capture(tmp_path, keep_s=-1)
     with pytest.raises(ValueError, match="max_bytes"):
         kymo.start_capture(tmp_path, max_bytes=-1)
+    with pytest.raises(TypeError, match="max_bytes must be a whole number of bytes or None"):
+        kymo.start_capture(tmp_path, max_bytes=5.5)  # type: ignore[arg-type]
     with pytest.raises(TypeError):
         kymo.start_capture(3)  # type: ignore[arg-type]
     assert not kymo.start_capture("/proc/nowhere/run.kymo")

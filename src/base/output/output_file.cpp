@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <span>
-#include <string_view>
 #include <utility>
 
 #include <fcntl.h>
@@ -12,30 +11,8 @@
 
 #include "base/system/new_file.hpp"
 #include "base/system/write_signals.hpp"
-#include "base/text/number_text.hpp"
 
 namespace kymo::base {
-namespace {
-
-/// The descriptor number in a path that names an open descriptor of this process.
-std::optional<int> descriptor_of(std::string_view path) {
-  if (path == "/dev/stdout") {
-    return STDOUT_FILENO;
-  }
-  if (path == "/dev/stderr") {
-    return STDERR_FILENO;
-  }
-  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
-    if (path.starts_with(folder)) {
-      const std::optional<int> number = parse_integer<int>(path.substr(folder.size()));
-      return number && *number >= 0 ? number : std::nullopt;
-    }
-  }
-  return std::nullopt;
-}
-
-}  // namespace
-
 OutputFile::OutputFile(FileDescriptor file, std::string name) : file_(std::move(file)), name_(std::move(name)) {
   struct stat status {};
   is_regular_ = ::fstat(file_.get(), &status) == 0 && S_ISREG(status.st_mode);

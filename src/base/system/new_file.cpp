@@ -1,10 +1,14 @@
 #include "base/system/new_file.hpp"
 
 #include <cerrno>
+#include <charconv>
+#include <climits>
 #include <cstdlib>
+#include <system_error>
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/system/message.hpp"
 #include "base/system/system.hpp"
@@ -26,6 +30,25 @@ std::string with_suffix(const std::string& path, int suffix) {
 
 }  // namespace
 
+std::optional<int> descriptor_of(std::string_view path) {
+  if (path == "/dev/stdout") {
+    return STDOUT_FILENO;
+  }
+  if (path == "/dev/stderr") {
+    return STDERR_FILENO;
+  }
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (path.starts_with(folder)) {
+      const char* const end = path.data() + path.size();
+      unsigned number = 0;
+      const auto [rest, error] = std::from_chars(path.data() + folder.size(), end, number);
+      return error == std::errc() && rest == end && number <= INT_MAX ? std::optional(static_cast<int>(number))
+                                                                      : std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
 unsigned new_file_mode() {
   constexpr unsigned own = 0600;
   const char* const text = trusted_variable("KYMO_FILE_MODE");
@@ -46,9 +69,17 @@ NewFile create_new_file(const std::string& path) {
   constexpr int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW;
   NewFile made{FileDescriptor(), path};
   struct stat status {};
-  if (::stat(path.c_str(), &status) == 0 && S_ISCHR(status.st_mode)) {
+  const bool is_descriptor = descriptor_of(path).has_value();
+  if (is_descriptor || (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))) {
     // A device such as /dev/null: the output goes where the user directs it.
-    made.file = open_high(path, O_WRONLY | O_NOCTTY | O_NONBLOCK);
+    const bool is_device = !is_descriptor && S_ISCHR(status.st_mode);
+    if (is_device) {
+      made.file = open_high(path, O_WRONLY | O_NOCTTY | O_NONBLOCK);
+    }
+    if (!is_device || ::isatty(made.file.get()) == 1) {
+      made.file.reset();
+      errno = ENOTSUP;
+    }
     return made;
   }
   const unsigned mode = new_file_mode();

@@ -353,9 +353,9 @@ std::vector<std::string> read_unwritten(const CaptureReader& capture,
 }
 
 RecoveryReport recover(const std::string& capture_path, const RecoverOptions& options) {
-  const bool is_replaced = options.output.empty();
   const std::string source = base::resolve_links(capture_path);
-  const std::string target = is_replaced ? source : base::resolve_links(options.output);
+  const std::string target = options.output.empty() ? source : base::resolve_links(options.output);
+  const bool is_replaced = target == source;
   const base::FileDescriptor file = lock_for_recovery(source, is_replaced);
   if (!is_replaced && !options.is_forced && ::access(target.c_str(), F_OK) == 0) {
     throw RecoveryError(options.output + ": exists; --force replaces it");
