@@ -181,6 +181,9 @@ def _samples(sample: bool | Sampling) -> bool:
 
 
 def _start(path: Path, sample: bool | Sampling, overwrite: bool, limits: _Limits) -> Recording:
+    """Start a capture. The recording is false if that failed for a reason that stderr has."""
+    if not isinstance(sample, bool | Sampling):
+        raise TypeError(f"sample must be True, False or a Sampling, not {sample!r}")
     if _environment.is_worker():
         # What a worker asks for itself goes before what it inherited.
         _record.stop_capture()
@@ -205,7 +208,7 @@ def _start(path: Path, sample: bool | Sampling, overwrite: bool, limits: _Limits
             _environment.take_back()
             replaced.restore()
     if not is_started:
-        raise _run_files.failure(pattern)
+        return Recording("")
     path = _record.capture_path() or ""
     _environment.hand_down(own | limits.variables() | {_environment.FOLLOW: path})
     return Recording(path, _run_files.is_directory(pattern))
@@ -273,7 +276,10 @@ def capture(
     ...     train()
     >>> run.open().frames.duration_ns.mean()  # doctest: +SKIP
     """
-    return _start(path, sample, overwrite, _Limits(keep_s, keep_bytes, max_bytes, sync_period_s, pool_bytes))
+    started = _start(path, sample, overwrite, _Limits(keep_s, keep_bytes, max_bytes, sync_period_s, pool_bytes))
+    if not started:
+        raise _run_files.failure(os.fsdecode(path))
+    return started
 
 
 def start_capture(

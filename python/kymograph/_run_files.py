@@ -19,6 +19,7 @@ _MAGIC = b"\x89KYM\r\n\x1a\n"
 _WRITER_LOCK_BYTE = 0
 _PLACEHOLDER = re.compile(r"%(.)")
 _PROCESS_OF_NAME = re.compile(r"-([0-9]+)\.[^./]*$")
+_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr|fd/[0-9]+)|/proc/self/fd/[0-9]+")
 _MOST_GENERATIONS = 16
 _TIMEOUT_S = 2.0
 
@@ -78,6 +79,8 @@ def plan(pattern: str, overwrite: bool) -> str:
 
 
 def _is_special(path: str) -> bool:
+    if _DESCRIPTOR.fullmatch(path):
+        return True
     try:
         return not stat.S_ISREG(os.stat(path).st_mode)
     except OSError:
@@ -200,7 +203,7 @@ class Replaced:
 
 def failure(pattern: str) -> Exception:
     """Return the reason why no capture could be started at this path."""
-    path = _expand(pattern)
+    path = os.path.abspath(_expand(pattern))
     folder = path if is_directory(pattern) else os.path.dirname(path)
     probe = os.path.join(folder, f".kymo-{os.getpid()}")
     try:

@@ -75,13 +75,15 @@ def test_only_finished_captures_are_overwritten(run_script: Run, tmp_path: Path)
     assert not list(tmp_path.glob("*.replaced-*"))
 
 
-def test_a_failure_is_an_exception_with_its_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failure_is_an_exception_with_its_reason(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(FileNotFoundError, match="cannot create a capture"):
         kymo.capture(tmp_path / "none" / "run.kymo")
     with pytest.raises(ValueError, match="keep_s"):
         kymo.capture(tmp_path / "run.kymo", keep_s=-1)
     with pytest.raises(ValueError, match="fast_hz"):
         kymo.Sampling(fast_hz=5000)
+    with pytest.raises(TypeError, match="sample must be"):
+        kymo.capture(tmp_path / "run.kymo", sample="yes")  # type: ignore[arg-type]
     with pytest.raises(RuntimeError, match="stderr has the reason"):
         kymo.capture(tmp_path / "run.kymo", sample=kymo.Sampling(without=["moonshine"]))
     assert not list(tmp_path.iterdir())
@@ -90,11 +92,12 @@ def test_a_failure_is_an_exception_with_its_reason(tmp_path: Path, capsys: pytes
         with pytest.raises(RuntimeError, match=r"already: .*run\.kymo"):
             kymo.capture(tmp_path / "second.kymo")
         assert not kymo.start_capture(tmp_path / "second.kymo")
-        assert "already" in capsys.readouterr().err
+        assert "already" in capfd.readouterr().err
         assert run.is_running
     failed = kymo.start_capture(tmp_path / "none" / "run.kymo")
     assert not failed
-    assert "No such file" in capsys.readouterr().err
+    (said,) = capfd.readouterr().err.splitlines()
+    assert "No such file" in said
     with pytest.raises(RuntimeError, match="not started"):
         failed.open()
 
