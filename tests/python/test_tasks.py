@@ -7,7 +7,6 @@ import contextlib
 import itertools
 import json
 import random
-import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
@@ -17,7 +16,7 @@ from typing import Any
 import kymograph as kymo
 import pytest
 from conftest import Run
-from support import command, info_of, sites_of
+from support import VERSION, command, info_of, sites_of
 
 # What a coroutine measured itself: a name, and times before and after its scope, from outside and from within.
 Measured = tuple[str, int, int, int, int]
@@ -31,7 +30,11 @@ def run(tmp_path: Path) -> Iterator[kymo.Recording]:
 
 def spans_of(recording: kymo.Recording) -> list[dict[str, Any]]:
     recording.stop()
-    table = recording.open().spans
+    return spans_in(recording.path)
+
+
+def spans_in(path: str | Path) -> list[dict[str, Any]]:
+    table = kymo.open(path).spans
     columns = [table[name] for name in ("track", "name", "start_ns", "duration_ns", "self_ns", "depth", "flags")]
     names = ("track", "name", "start", "duration", "self", "depth", "flags")
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
@@ -366,20 +369,35 @@ def test_a_followed_task_is_what_it_was(run: kymo.Recording) -> None:
     asyncio.run(main(), debug=True)
 
 
-@pytest.mark.skipif(sys.version_info < (3, 12), reason="eager tasks are of Python 3.12")
-def test_eager_tasks_run_within_their_parent(run: kymo.Recording) -> None:
-    measured: list[Measured] = []
+@pytest.mark.skipif(VERSION < (3, 12), reason="eager tasks are of Python 3.12")
+def test_eager_tasks_run_within_their_parent(run_script: Run, tmp_path: Path) -> None:
+    said = run_script(
+        """
+        import asyncio, json, time
+        import kymograph as kymo
 
-    async def main() -> None:
-        asyncio.get_running_loop().set_task_factory(getattr(asyncio, "eager_task_factory"))  # noqa: B009
-        tasks = [
-            asyncio.create_task(measured_scope(f"eager {ms}", asyncio.sleep(ms / 1000), measured)) for ms in (0, 2)
-        ]
-        await measured_scope("all", asyncio.gather(*tasks), measured)
+        measured = []
 
-    asyncio.run(main())
-    spans = spans_of(run)
-    assert_each_is_as_measured(spans, measured)
+        async def measure(name, body):
+            before = time.monotonic_ns()
+            with kymo.scope(name):
+                begun = time.monotonic_ns()
+                await body
+                ending = time.monotonic_ns()
+            measured.append((name, before, begun, ending, time.monotonic_ns()))
+
+        async def main():
+            asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)
+            tasks = [asyncio.create_task(measure(f"eager {ms}", asyncio.sleep(ms / 1000))) for ms in (0, 2)]
+            await measure("all", asyncio.gather(*tasks))
+
+        with kymo.capture("run.kymo"):
+            asyncio.run(main())
+        print(json.dumps(measured))
+        """
+    ).stdout
+    spans = spans_in(tmp_path / "run.kymo")
+    assert_each_is_as_measured(spans, [tuple(each) for each in json.loads(said)])
     assert not any(span["flags"] for span in spans)
 
 
