@@ -12,8 +12,10 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -24,6 +26,7 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -383,7 +386,42 @@ void stay_alone_at_a_real_time_priority() {
   require(::sched_getscheduler(0) == SCHED_FIFO, "the program keeps its priority");
 }
 
+void open_no_port() {
+  kymo::enable();
+  sample_a_while();
+  std::string ports;
+  for (const char* const kind : {"tcp", "tcp6", "udp", "udp6"}) {
+    std::ifstream file(std::string("/proc/self/net/") + kind);
+    ports.append(std::istreambuf_iterator<char>(file), {});
+  }
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code error;
+    const std::string target = std::filesystem::read_symlink(entry, error).string();
+    if (target.rfind("socket:[", 0) == 0) {
+      require(ports.find(' ' + target.substr(8, target.size() - 9) + ' ') == std::string::npos, "no port is open");
+    }
+  }
+}
+
+std::atomic<int> syncs{0};
+
+void sync_as_asked() {
+  kymo::enable();
+  for (int i = 0; i < 3; ++i) {
+    work("main");
+    require(kymo::flush(), "flush");
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  require((syncs.load() > 0) == (std::getenv("KYMO_SYNC") != nullptr), "the file is flushed to the disk where asked");
+}
+
 }  // namespace
+
+/// libkymo's calls come here, too.
+extern "C" [[gnu::visibility("default")]] int fdatasync(int file) {
+  ++syncs;
+  return static_cast<int>(::syscall(SYS_fdatasync, file));
+}
 
 int main(int argc, char** argv) {
   ::alarm(120);
@@ -409,6 +447,14 @@ int main(int argc, char** argv) {
       {"no-streams", start_without_standard_streams},
       {"ignored-fault", fault_with_ignored_signal},
       {"own-faults", mend_its_own_faults},
+      {"hanging-sink-crash",
+       [] {
+         end_beside_a_sink_that_hangs();
+         ::raise(SIGSEGV);
+       }},
+      {"ports", open_no_port},
+      {"syncs", sync_as_asked},
+      {"hang-up", [] { end_by_a_signal(SIGHUP); }},
       {"term", [] { end_by_a_signal(SIGTERM); }},
       {"interrupt", [] { end_by_a_signal(SIGINT); }},
       {"known-of-a-signal", keep_what_is_known_of_a_signal},

@@ -119,6 +119,26 @@ TEST_F(HarmTest, ACancelledThreadHasItsCaptureStartedFirst) {
   EXPECT_EQ(counts(), (Counts{{"main", 2000}}));
 }
 
+TEST_F(HarmTest, ACrashBesideASinkThatHangsEndsTheProgram) {
+  EXPECT_EQ(run({"hanging-sink-crash"},
+                {without_leak_detection(), without_race_detection(), with_option("ASAN_OPTIONS", "handle_segv=0"),
+                 with_option("TSAN_OPTIONS", "handle_segv=0")}),
+            -SIGSEGV)
+      << output();
+}
+
+TEST_F(HarmTest, NoPortIsOpened) {
+  if (test::has_sanitizer || test::is_emulated) {
+    GTEST_SKIP() << "programs under sanitizers and emulators do not sample";
+  }
+  EXPECT_EQ(run({"ports"}, {{"KYMO_SAMPLE", "1000"}}), 0) << output();
+}
+
+TEST_F(HarmTest, TheFileIsFlushedToTheDiskWhereThatIsAskedFor) {
+  EXPECT_EQ(run({"syncs"}), 0) << output();
+  EXPECT_EQ(run({"syncs"}, {{"KYMO_SYNC", "1ms"}}), 0) << output();
+}
+
 TEST_F(HarmTest, ALimitOnTheSizeOfFilesEndsTheCaptureAndNotTheProgram) {
   EXPECT_EQ(run({"small-files"}, {{"KYMO_SAMPLE", "0"}}), 0) << output();
 }
@@ -208,13 +228,14 @@ TEST_F(HarmTest, AProgramThatMendsItsOwnFaultsIsLeftAlone) {
 TEST_F(HarmTest, SignalsThatEndTheProgramCloseTheCapture) {
   EXPECT_EQ(run({"term"}), -SIGTERM);
   EXPECT_EQ(run({"interrupt"}), -SIGINT);
-  ASSERT_EQ(captures().size(), 2U);
+  EXPECT_EQ(run({"hang-up"}), -SIGHUP);
+  ASSERT_EQ(captures().size(), 3U);
   for (const std::string& path : captures()) {
     const CaptureReader capture(path);
     EXPECT_TRUE(capture.is_closed());
     EXPECT_EQ(capture::find_spool_file(capture.header().spool_id).state, capture::SpoolFile::State::absent);
   }
-  EXPECT_EQ(counts(), (Counts{{"main", 2000}}));
+  EXPECT_EQ(counts(), (Counts{{"main", 3000}}));
 }
 
 TEST_F(HarmTest, ADebuggerIsToldOfASignalWhatItsSenderSaid) {
