@@ -270,6 +270,21 @@ void start_without_standard_streams() {
   work("main");
 }
 
+/// Its first file gets the number of the missing stream.
+void start_without_stderr() {
+  if (std::getenv("HAS_NO_STDERR") == nullptr) {
+    ::close(2);
+    ::setenv("HAS_NO_STDERR", "1", 1);
+    ::execl("/proc/self/exe", "harm_program", "no-stderr", nullptr);
+  }
+  const std::string path = std::string(std::getenv("KYMO_RECORD")) + "../data";
+  require(::open(path.c_str(), O_WRONLY | O_CREAT, 0600) == STDERR_FILENO, "the number of the stream is free");
+  ::setenv("KYMO_SCOPE_EVERY", "often", 1);
+  kymo::enable();
+  work("main");
+  require(std::filesystem::file_size(path) == 0, "a message goes to no file of the program's");
+}
+
 void fault_with_ignored_signal() {
   ::signal(SIGSEGV, SIG_IGN);
   kymo::enable();
@@ -445,6 +460,7 @@ int main(int argc, char** argv) {
       {"close-all-sampled", [] { close_all_descriptors(sample_a_while); }},
       {"stalled-source", end_beside_a_source_that_hangs},
       {"no-streams", start_without_standard_streams},
+      {"no-stderr", start_without_stderr},
       {"ignored-fault", fault_with_ignored_signal},
       {"own-faults", mend_its_own_faults},
       {"hanging-sink-crash",

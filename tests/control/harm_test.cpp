@@ -203,6 +203,11 @@ TEST_F(HarmTest, ASourceThatHangsKeepsNoProgramFromItsEnd) {
   EXPECT_NE(output().find("does not answer"), std::string::npos) << output();
 }
 
+TEST_F(HarmTest, WithoutStderrAtTheStartMessagesGoNowhere) {
+  EXPECT_EQ(run({"no-stderr"}, {without_race_detection()}), 0);
+  EXPECT_EQ(counts(), (Counts{{"main", 1000}}));
+}
+
 TEST_F(HarmTest, WithoutStandardStreamsNothingOfTheProgramsGoesIntoTheCapture) {
   EXPECT_EQ(run({"no-streams"}, {without_race_detection()}), 0);
   ASSERT_EQ(captures().size(), 1U);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <climits>
 
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -10,7 +11,20 @@
 
 namespace kymo::base {
 
+namespace {
+
+constinit bool was_closed_at_start = false;
+
+[[gnu::constructor(101)]] void look_at_stderr() noexcept {
+  was_closed_at_start = ::fcntl(STDERR_FILENO, F_GETFD) < 0;
+}
+
+}  // namespace
+
 void write_to_stderr(std::string_view text) noexcept {
+  if (was_closed_at_start) {
+    return;  // the number belongs to a file of the program's by now
+  }
   // A pipe with any room takes so much at once.
   const std::size_t size = std::min<std::size_t>(text.size(), PIPE_BUF);
   pollfd place{STDERR_FILENO, POLLOUT, 0};
