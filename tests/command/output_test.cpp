@@ -314,7 +314,8 @@ TEST_F(Output, RedactedCopiesDoNotTellWhoRanWhat) {
        {std::vector<std::string>{"export", "--to", "chrome", "-o", "out", capture},
         {"export", "--to", "perfetto", "-o", "out", capture},
         {"export", "--to", "openmetrics", "-o", "out", capture},
-        {"report", "-o", "out", capture}}) {
+        {"report", "-o", "out", capture},
+        {"compare", "--html", "out", capture, capture}}) {
     std::vector<std::string> redacted = command;
     redacted.insert(redacted.end(), {"--redact", "--force"});
     const CommandResult result = kymo(redacted);

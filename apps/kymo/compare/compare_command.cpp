@@ -1,5 +1,6 @@
 // kymo compare: tests whether two recordings, or two sets of them, differ by more than chance.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <functional>
@@ -36,6 +37,7 @@ struct CompareOptions {
   std::string page;
   bool is_forced = false;
   bool has_functions = false;
+  bool redacts = false;
   std::uint64_t seed = 1;
   ComparisonTextOptions text;
   bool is_json = false;
@@ -49,6 +51,24 @@ struct Side {
   std::vector<stats::FunctionRun> functions;
   stats::Configuration configuration;
 };
+
+TimelineOptions timeline_options(const CompareOptions& options) {
+  TimelineOptions found;
+  found.redacts = options.redacts;
+  return found;
+}
+
+/// Reduces the captures' paths in all that is printed or written to their names.
+void cut_directories(ComparisonReport& report) {
+  const std::array<std::vector<std::string>, 2> captures{report.base_paths, report.new_paths};
+  for (const std::vector<std::string>& side : captures) {
+    for (std::vector<std::string>* texts : {&report.base_paths, &report.new_paths, &report.warnings}) {
+      for (std::string& text : *texts) {
+        command::cut_directories(side, text);
+      }
+    }
+  }
+}
 
 /// Parses "5%" or "5" as 0.05.
 double parse_share(const std::string& text) {
@@ -76,7 +96,7 @@ void read_side(Side& side, std::uint64_t number, const CompareOptions& options, 
   side.samples.emplace(options.seed, number, stats::kept_of_each(side.paths.size()));
   Progress progress("reading " + what);
   for (std::size_t i = 0; i < side.paths.size(); ++i) {
-    const Timeline timeline(side.paths[i]);
+    const Timeline timeline(side.paths[i], timeline_options(options));
     const auto on_progress = [&](double share) {
       progress.update((static_cast<double>(i) + share) / static_cast<double>(side.paths.size()));
     };
@@ -224,7 +244,7 @@ void find_reasons(ComparisonReport& report, const CompareOptions& options) {
       continue;
     }
     if (!report.both) {
-      report.both.emplace(paths);
+      report.both.emplace(paths, timeline_options(options));
     }
     how.site = thing->name.name;
     try {
@@ -272,6 +292,9 @@ int run(const CompareOptions& options) {
   report.warnings = warnings.texts;
   find_regressions(report, options);
   find_reasons(report, options);
+  if (options.redacts) {
+    cut_directories(report);
+  }
   if (!options.page.empty()) {
     base::replace_file(options.page, replacing, [&report](base::OutputFile out) {
       write_comparison_page(report, out);
@@ -322,6 +345,7 @@ void add_compare_command(CLI::App& app, Invocation& invocation) {
       ->add_option("--html", options->page,
                    "Also write a page with the distributions; an earlier page of kymo's is replaced")
       ->option_text("FILE");
+  add_redact_argument(*command, options->redacts);
   add_force_argument(*command, options->is_forced);
   command->footer(
       "Scopes match by name, function and file, wherever their lines moved to; functions by name and module; spans, frames\n"

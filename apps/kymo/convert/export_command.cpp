@@ -159,7 +159,7 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
   add_selection_arguments(*command, options->selection,
                           "Only spans whose name fits (* any text, ? one character) and what ran inside them; may be "
                           "repeated");
-  add_redact_argument(*command, options->captures);
+  add_redact_argument(*command, options->captures.redacts);
   add_force_argument(*command, options->is_forced);
   command->add_option("--table", options->table, "arrow, parquet: which table; spans if not given")
       ->check(is_one_of(table_words(), "table"))

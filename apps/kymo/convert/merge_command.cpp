@@ -84,7 +84,7 @@ void add_merge_command(CLI::App& app, Invocation& invocation) {
       ->required()
       ->option_text("FILE")
       ->check(is_no_stream());
-  add_redact_argument(*command, options->captures);
+  add_redact_argument(*command, options->captures.redacts);
   command->add_option("--level", options->level, "Level of zstd, 1 to 19 (3)")
       ->check(CLI::Range(1, 19))
       ->option_text("N");

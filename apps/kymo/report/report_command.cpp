@@ -158,22 +158,6 @@ void read_phases(Report& report) {
   }
 }
 
-/// Reduces the captures' paths to their names.
-void cut_directories(const std::vector<std::string>& captures, Report& report) {
-  const auto cut = [&captures](std::string& text) {
-    for (const std::string& path : captures) {
-      const std::string directory = path.substr(0, path.rfind('/') + 1);
-      for (std::size_t at = text.find(path); !directory.empty() && at != std::string::npos; at = text.find(path)) {
-        text.erase(at, directory.size());
-      }
-    }
-  };
-  cut(report.title);
-  for (std::string& text : report.warnings.texts) {
-    cut(text);
-  }
-}
-
 int run(const ReportCommand& command) {
   const std::string path = command.output.empty() ? default_output(command.captures.paths.front()) : command.output;
   const base::Replacing replacing{page_mark, command.is_forced, list_captures(command.captures).paths};
@@ -200,7 +184,10 @@ int run(const ReportCommand& command) {
   warn_of_samples(report.timeline, report.functions, report.warnings);
   const Warnings told = report.warnings;
   if (command.captures.redacts) {
-    cut_directories(replacing.inputs, report);
+    cut_directories(replacing.inputs, report.title);
+    for (std::string& text : report.warnings.texts) {
+      cut_directories(replacing.inputs, text);
+    }
   }
   base::replace_file(path, replacing, [&report](base::OutputFile out) {
     write_report(report, out);
@@ -227,7 +214,7 @@ void add_report_command(CLI::App& app, Invocation& invocation) {
           "-o,--output", options->output,
           "File to write, - is standard output; an earlier page of kymo's is replaced (the capture's name with .html, here)")
       ->option_text("FILE");
-  add_redact_argument(*command, options->captures);
+  add_redact_argument(*command, options->captures.redacts);
   add_force_argument(*command, options->is_forced);
   command->add_option("--top", options->report.top, "Show only so many sites a table (50)")
       ->option_text("N")

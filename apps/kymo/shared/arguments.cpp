@@ -64,9 +64,18 @@ void add_capture_arguments(CLI::App& command, CaptureArguments& arguments) {
                    "Align captures of different machines by the sync points they share, not by wall clock");
 }
 
-void add_redact_argument(CLI::App& command, CaptureArguments& arguments) {
-  command.add_flag("--redact", arguments.redacts,
+void add_redact_argument(CLI::App& command, bool& redacts) {
+  command.add_flag("--redact", redacts,
                    "Leave out host, command line, facts that may tell who ran what, and directories of files");
+}
+
+void cut_directories(const std::vector<std::string>& captures, std::string& text) {
+  for (const std::string& path : captures) {
+    const std::string directory = path.substr(0, path.rfind('/') + 1);
+    for (std::size_t at = text.find(path); !directory.empty() && at != std::string::npos; at = text.find(path)) {
+      text.erase(at, directory.size());
+    }
+  }
 }
 
 void add_force_argument(CLI::App& command, bool& is_forced) {

@@ -40,7 +40,9 @@ struct SelectionArguments {
 void add_capture_arguments(CLI::App& command, CaptureArguments& arguments);
 
 /// Adds --redact to a subcommand whose output is meant for others.
-void add_redact_argument(CLI::App& command, CaptureArguments& arguments);
+void add_redact_argument(CLI::App& command, bool& redacts);
+/// Reduces the paths of captures in a text to their names.
+void cut_directories(const std::vector<std::string>& captures, std::string& text);
 
 /// Adds --site, --thread, --frames, --time and --phase. `of_sites` is the help of --site.
 void add_selection_arguments(CLI::App& command, SelectionArguments& options, const std::string& of_sites);
