@@ -182,6 +182,26 @@ TEST_F(Recover, WhereASpoolMayBeElsewhereItIsRefusedUnlessForced) {
   EXPECT_EQ(work_count("run.kymo"), 3000U);
 }
 
+TEST_F(Recover, WhereTheProcessCannotBeSeenItIsRefusedUnlessForced) {
+  const std::vector<std::string> in_namespace{"unshare", "--pid", "--fork", "sh", "-c"};
+  const auto run_in_namespace = [&](const std::string& script) {
+    std::vector<std::string> words = in_namespace;
+    words.push_back(script);
+    return run_any(words, {{"KYMO_RECORD", "run.kymo"}});
+  };
+  if (run_in_namespace("true").status != 0) {
+    GTEST_SKIP() << "no namespace of process ids can be made here";
+  }
+  run_in_namespace(RECORDED_PROGRAM " kill 3000; true");
+  const std::string before = read_text(capture_path());
+  const CommandResult refused = kymo({"recover", "run.kymo"});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_NE(refused.err.find("cannot be seen from here"), std::string::npos) << refused.err;
+  EXPECT_EQ(read_text(capture_path()), before);
+  EXPECT_EQ(kymo({"recover", "--force", "run.kymo"}).status, 0);
+  EXPECT_EQ(work_count("run.kymo"), 3000U);
+}
+
 TEST_F(Recover, ItSaysWhatTheFileLacked) {
   const auto recovered = [this] { return kymo({"recover", "run.kymo"}).out; };
   kill_program();

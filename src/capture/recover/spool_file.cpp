@@ -43,6 +43,10 @@ WriterState unknown_writer(std::string why) {
   return {WriterState::Kind::unknown, std::move(why)};
 }
 
+WriterState unseen_writer(const std::string& process) {
+  return unknown_writer(process + " runs, or ran, where its processes cannot be seen from here");
+}
+
 /// Judges the writer if neither lock is held.
 WriterState judge_unlocked(const CaptureReader& capture, int file) {
   const std::uint64_t pid = capture.header().owner_pid;
@@ -67,7 +71,7 @@ WriterState judge_unlocked(const CaptureReader& capture, int file) {
   }
   if (!is_visible) {
     // Seen through a layer below its own, a container's file does not show its lock.
-    return unknown_writer(process + " runs, or ran, where its processes cannot be seen from here");
+    return unseen_writer(process);
   }
   return base::is_process(pid) ? unknown_writer(process + ", which began it, is still running") : WriterState{};
 }
@@ -161,7 +165,9 @@ WriterState find_writer(const CaptureReader& capture, const std::string& spool_d
     return living;
   }
   if (spool.state == SpoolFile::State::dead) {
-    return {};
+    // A process that closed all its descriptors holds no lock.
+    const std::string in = fact_of(capture, pid_namespace_key);
+    return in.empty() || in == own_pid_namespace() ? WriterState{} : unseen_writer(process);
   }
   return judge_unlocked(capture, file.get());
 }
