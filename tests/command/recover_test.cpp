@@ -9,7 +9,10 @@
 #include <memory>
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +26,21 @@
 #include "record/pool/spool_layout.hpp"
 #include "support/rounds.hpp"
 #include "support/wait_until.hpp"
+
+namespace {
+
+bool is_on_network = false;
+
+}  // namespace
+
+/// Also kymo's calls come here: where the test says so, a file lies on a network's file system.
+extern "C" int fstatfs(int file, struct statfs* status) noexcept {
+  const long result = ::syscall(SYS_fstatfs, file, status);
+  if (is_on_network) {
+    status->f_type = NFS_SUPER_MAGIC;
+  }
+  return static_cast<int>(result);
+}
 
 namespace kymo::test {
 namespace {
@@ -145,6 +163,22 @@ TEST_F(Recover, WhetherTheWriterIsGoneIsDecidedByWhatTheCaptureSaysOfIt) {
     EXPECT_EQ(state.kind, at.expected) << at.why << ": " << state.why;
     EXPECT_EQ(state.why.empty(), state.kind == Kind::gone);
   }
+}
+
+TEST_F(Recover, ACaptureOfAnotherMachineOnASharedFileSystemIsRefused) {
+  capture::CaptureWriterOptions options;
+  options.header.owner_pid = 1;
+  ProcessDeclaration& process = options.declarations.processes.emplace_back();
+  process.id = ProcessId{1};
+  process.boot_id = "another";
+  { const capture::CaptureWriter writer(capture_path(), std::move(options)); }
+  const std::string before = read_text(capture_path());
+  is_on_network = true;
+  EXPECT_THROW(static_cast<void>(capture::recover(capture_path())), capture::RecoveryError);
+  EXPECT_EQ(read_text(capture_path()), before);
+  is_on_network = false;
+  EXPECT_NO_THROW(static_cast<void>(capture::recover(capture_path())));
+  EXPECT_TRUE(CaptureReader(capture_path()).is_closed());
 }
 
 TEST_F(Recover, AForkedChildDoesNotKeepItsParentsCaptureAlive) {
