@@ -333,6 +333,22 @@ TEST_F(Output, RedactedCopiesDoNotTellWhoRanWhat) {
   EXPECT_EQ(merged.find("\"" + host + "\""), std::string::npos);
 }
 
+TEST_F(Output, WarningsThatManyCapturesShareAreOneLine) {
+  std::filesystem::create_directory(file_named("all"));
+  for (int i = 1; i <= 5; ++i) {
+    capture::CaptureWriterOptions options;
+    options.declarations.processes.push_back({ProcessId{1}, 7, "here", "boot-1", "", "program"});
+    const capture::CaptureWriter writer(file_named("all/" + std::to_string(i) + ".kymo"), std::move(options));
+  }
+  const std::string said = kymo({"info", "all/"}).err;
+  EXPECT_EQ(said.find("warning: all/1.kymo and 4 more: was not closed"), 0U) << said;
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  std::filesystem::remove(file_named("all/1.kymo"));
+  std::filesystem::remove(file_named("all/2.kymo"));
+  const std::string of_few = kymo({"info", "all/"}).err;
+  EXPECT_EQ(std::count(of_few.begin(), of_few.end(), '\n'), 3) << of_few;
+}
+
 TEST_F(Output, TheTracksOfInfoAddUpToItsWarning) {
   {
     capture::CaptureWriterOptions options;

@@ -59,12 +59,12 @@ TimelineOptions timeline_options(const CompareOptions& options) {
 }
 
 /// Reduces the captures' paths in all that is printed or written to their names.
-void cut_directories(ComparisonReport& report) {
+void name_captures_only(ComparisonReport& report) {
   const std::array<std::vector<std::string>, 2> captures{report.base_paths, report.new_paths};
   for (const std::vector<std::string>& side : captures) {
     for (std::vector<std::string>* texts : {&report.base_paths, &report.new_paths, &report.warnings}) {
       for (std::string& text : *texts) {
-        command::cut_directories(side, text);
+        cut_directories(side, text);
       }
     }
   }
@@ -293,7 +293,7 @@ int run(const CompareOptions& options) {
   find_regressions(report, options);
   find_reasons(report, options);
   if (options.redacts) {
-    cut_directories(report);
+    name_captures_only(report);
   }
   if (!options.page.empty()) {
     base::replace_file(options.page, replacing, [&report](base::OutputFile out) {

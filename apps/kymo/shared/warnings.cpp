@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <memory>
+#include <set>
 #include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -222,6 +226,29 @@ void warn_of_alignment(const TimelineProcess& process, Warnings& warnings) {
   }
 }
 
+/// Joins texts that differ in their subject alone, such as "run.kymo: was not closed", where there are many.
+void join_alike(std::vector<std::string>& texts) {
+  constexpr std::size_t most_of_a_kind = 3;
+  const auto predicate_of = [](const std::string& text) {
+    const std::size_t at = text.find(": ");
+    return at == std::string::npos ? std::string() : text.substr(at);
+  };
+  std::map<std::string, std::size_t> counts;
+  for (const std::string& text : texts) {
+    ++counts[predicate_of(text)];
+  }
+  std::set<std::string> joined;
+  std::erase_if(texts, [&](std::string& text) {
+    const std::string predicate = predicate_of(text);
+    const std::size_t count = counts[predicate];
+    if (predicate.empty() || count <= most_of_a_kind) {
+      return false;
+    }
+    text.insert(text.size() - predicate.size(), fmt::format(" and {} more", format_count(count - 1)));
+    return !joined.insert(predicate).second;
+  });
+}
+
 }  // namespace
 
 void Warnings::print() const {
@@ -271,6 +298,7 @@ Warnings find_warnings(const Timeline& timeline, const stats::DropTotals& drops)
       }
     }
   }
+  join_alike(warnings.texts);
   return warnings;
 }
 

@@ -71,18 +71,30 @@ class DeadSpool {
 
   /// Releases the memory of chunks whose words are all in a file. Whether these were all chunks.
   [[nodiscard]] bool shrink() const {
-    const std::uint32_t count = header_.chunk_count.load();
     bool is_all = true;
-    std::uint32_t begin = 0;
-    for (std::uint32_t i = 0; i < count; ++i) {
-      if (!is_written(i)) {
-        is_all = false;
-        punch(begin, i);
-        begin = i + 1;
+    std::uint64_t begin = 0;
+    const auto keep = [&](std::uint64_t from, std::uint64_t to) {
+      is_all = false;
+      punch(begin, from);
+      begin = to;
+    };
+    for (std::uint32_t large = 0; large < header_.chunk_count.load(); ++large) {
+      const std::uint64_t offset = std::uint64_t{large} * chunk_bytes;
+      const bool is_split = is_split_chunk(large);
+      if (!is_split && !is_chunk_written(place_of(large, header_.most_chunks))) {
+        keep(offset, offset + chunk_bytes);
+      }
+      for (std::uint32_t piece = 0; is_split && piece < pieces_a_chunk; ++piece) {
+        const std::uint32_t index = header_.most_chunks + large * pieces_a_chunk + piece;
+        if (!is_chunk_written(place_of(index, header_.most_chunks))) {
+          constexpr std::uint64_t page_bytes = 4096;
+          const std::uint64_t page = (offset + piece * small_chunk_bytes) / page_bytes * page_bytes;
+          keep(page, page + page_bytes);
+        }
       }
     }
     // A process that died while it reserved more has not counted that yet.
-    punch(begin, header_.most_chunks);
+    punch(begin, std::uint64_t{header_.most_chunks} * chunk_bytes);
     return is_all;
   }
 
@@ -91,19 +103,9 @@ class DeadSpool {
     return header_.slots_offset + std::uint64_t{index} * sizeof(TrackSlot);
   }
 
-  /// Of a large chunk, or of all small ones in it.
-  [[nodiscard]] bool is_written(std::uint32_t large) const {
+  [[nodiscard]] bool is_split_chunk(std::uint32_t large) const {
     std::uint8_t is_split = 0;
-    if (!base::read_object_at(file_, is_split, header_.splits_offset + large)) {
-      return false;
-    }
-    const std::uint32_t first = is_split != 0 ? header_.most_chunks + large * pieces_a_chunk : large;
-    const std::uint32_t end = first + (is_split != 0 ? pieces_a_chunk : 1);
-    bool is_all = true;
-    for (std::uint32_t i = first; is_all && i < end; ++i) {
-      is_all = is_chunk_written(place_of(i, header_.most_chunks));
-    }
-    return is_all;
+    return base::read_object_at(file_, is_split, header_.splits_offset + large) && is_split != 0;
   }
 
   [[nodiscard]] bool is_chunk_written(const ChunkPlace& place) const {
@@ -124,11 +126,12 @@ class DeadSpool {
     return published_words(head, cursor, first_word, place.words) <= head.written_words.load();
   }
 
-  void punch(std::uint32_t begin, std::uint32_t end) const {
+  /// From one offset to another behind the tables.
+  void punch(std::uint64_t begin, std::uint64_t end) const {
     if (begin < end) {
       static_cast<void>(::fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                                    static_cast<off_t>(header_.chunks_offset + std::uint64_t{begin} * chunk_bytes),
-                                    static_cast<off_t>(std::uint64_t{end - begin} * chunk_bytes)));
+                                    static_cast<off_t>(header_.chunks_offset + begin),
+                                    static_cast<off_t>(end - begin)));
     }
   }
 
