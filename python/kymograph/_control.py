@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+from collections.abc import Callable
 
 from kymograph import _environment, _record, _run_files
 
@@ -63,22 +64,24 @@ def stop_capture() -> bool:
     bool
         False if there is no capture.
     """
+    return _finish(_record.stop_capture)
+
+
+def _finish(stop: Callable[[], bool | None]) -> bool:
     _wait_for_gpus()
     _record.end_frames()
-    _environment.take_back()
-    path = _record.capture_path()
-    was_running = _record.stop_capture()
-    if path is not None:
-        _run_files.wait_for_workers(path)
-    return was_running
+    followers = _run_files.Followers(_record.capture_path())
+    try:
+        # A child that another thread forks meanwhile needs the variables to know what it belongs to.
+        return bool(stop())
+    finally:
+        _environment.take_back()
+        followers.wait()
 
 
 def disable() -> None:
-    """Stop recording: finish captures and remove sinks. `enable` starts again."""
-    _wait_for_gpus()
-    _record.end_frames()
-    _environment.take_back()
-    _record.disable()
+    """Stop recording: finish captures, as `stop_capture` does, and remove sinks. `enable` starts again."""
+    _finish(_record.disable)
 
 
 def end_process() -> None:

@@ -15,20 +15,24 @@ _replaced: dict[str, str | None] = {}
 
 def hand_down(variables: dict[str, str]) -> None:
     """Set variables for this process and those that it starts, until `take_back`."""
-    take_back()
+    _restore([name for name in _replaced if name not in variables])
     for name, value in variables.items():
-        _replaced[name] = os.environ.get(name)
+        _replaced.setdefault(name, os.environ.get(name))
         os.environ[name] = value
 
 
 def take_back() -> None:
     """Restore what the variables were."""
-    for name, value in _replaced.items():
+    _restore(list(_replaced))
+
+
+def _restore(names: list[str]) -> None:
+    for name in names:
+        value = _replaced.pop(name)
         if value is None:
             os.environ.pop(name, None)
         else:
             os.environ[name] = value
-    _replaced.clear()
 
 
 def is_worker() -> bool:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 from typing import Any
 
-from kymograph._paths import get_command
+from kymograph._command import become_command
 
 _DESCRIPTION = """\
 Runs a Python script as it is and records each of its functions, in all threads and in the processes that it forks or
@@ -76,9 +75,8 @@ def main(arguments: list[str]) -> None:
     arguments : list of str
         The arguments after ``record`` on the command line.
     """
-    command = get_command()
     if "--" in arguments and arguments[: arguments.index("--")] == _split(arguments)[0][: arguments.index("--")]:
-        os.execv(command, ["kymo", "record", *arguments])
+        become_command(["record", *arguments])
     own, rest = _split(arguments)
     parser = _parser()
     options = parser.parse_args(own)
@@ -94,8 +92,8 @@ def main(arguments: list[str]) -> None:
         "quiet": options.quiet,
     }
     program = ["-m", options.module, *rest] if options.module is not None else rest
-    record = ["kymo", "record", "-o", options.output]
+    record = ["record", "-o", options.output]
     record += ["-q"] if options.quiet else []
     record += ["--hz", options.hz] if options.hz is not None else []
     record += ["--sensors", options.sensors] if options.sensors is not None else []
-    os.execv(command, [*record, "--", *_interpreter(), "-m", "kymograph._run", json.dumps(tracing), *program])
+    become_command([*record, "--", *_interpreter(), "-m", "kymograph._run", json.dumps(tracing), *program])

@@ -191,7 +191,8 @@ def _start(path: Path, sample: bool | Sampling, overwrite: bool, limits: _Limits
         raise RuntimeError(f"a capture is being written already: {running}")
     pattern = _run_files.plan(os.fsdecode(path), overwrite)
     replaced = _run_files.Replaced(pattern if overwrite else "")
-    own = _variables(pattern, sample)
+    # A child that is forked before the path is known takes it from the recorder.
+    own = _variables(pattern, sample) | {_environment.FOLLOW: _run_files.expand(pattern)}
     _environment.hand_down(own)
     is_started = False
     try:

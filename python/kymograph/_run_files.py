@@ -17,10 +17,9 @@ from pathlib import Path
 
 _MAGIC = b"\x89KYM\r\n\x1a\n"
 _WRITER_LOCK_BYTE = 0
+_FOLLOWER_LOCK_BYTE = 2
 _PLACEHOLDER = re.compile(r"%(.)")
-_PROCESS_OF_NAME = re.compile(r"-([0-9]+)\.[^./]*$")
 _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr|fd/[0-9]+)|/proc/self/fd/[0-9]+")
-_MOST_GENERATIONS = 16
 _TIMEOUT_S = 2.0
 
 
@@ -28,7 +27,8 @@ def _first_variable(*names: str) -> str:
     return next((value for name in names if (value := os.environ.get(name))), "0")
 
 
-def _expand(pattern: str) -> str:
+def expand(pattern: str) -> str:
+    """Return what a pattern stands for in the process that starts a recording."""
     values = {
         "p": str(os.getpid()),
         "h": socket.gethostname(),
@@ -46,7 +46,7 @@ def _escape(path: str) -> str:
 
 def is_directory(pattern: str) -> bool:
     """Tell whether each process writes a file of its own in the directory of this path."""
-    return pattern.endswith("/") or os.path.isdir(_expand(pattern))
+    return pattern.endswith("/") or os.path.isdir(expand(pattern))
 
 
 def plan(pattern: str, overwrite: bool) -> str:
@@ -66,9 +66,9 @@ def plan(pattern: str, overwrite: bool) -> str:
         A pattern for this process and for its workers.
     """
     pattern = os.path.join(os.getcwd().replace("%", "%%"), pattern)
-    if is_directory(pattern) or _is_special(_expand(pattern)):
+    if is_directory(pattern) or _is_special(expand(pattern)):
         return pattern
-    path = os.path.normpath(_expand(pattern))
+    path = os.path.normpath(expand(pattern))
     stem, suffix = os.path.splitext(path)
     number = 0
     while not overwrite and os.path.lexists(path):
@@ -101,14 +101,49 @@ def _is_capture(path: str) -> bool:
 
 
 def is_being_written(path: str) -> bool:
-    lock = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, _WRITER_LOCK_BYTE, 1, 0)
+    """Tell whether a process writes this capture."""
     with Path(path).open("rb") as file:
-        try:
-            found = fcntl.fcntl(file, fcntl.F_OFD_GETLK, lock)
-        except OSError:  # a file system without locks
-            return False
+        return _is_locked(file.fileno(), _WRITER_LOCK_BYTE)
+
+
+def _is_locked(file: int, byte: int) -> bool:
+    if not hasattr(fcntl, "F_OFD_GETLK"):
+        return False
+    lock = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, byte, 1, 0)
+    try:
+        found = fcntl.fcntl(file, fcntl.F_OFD_GETLK, lock)
+    except OSError:  # a file system without locks
+        return False
     (kind,) = struct.unpack_from("h", found)
     return bool(kind != fcntl.F_UNLCK)
+
+
+class Followers:
+    """
+    Processes whose captures end with this one. They share a lock on it meanwhile.
+
+    Parameters
+    ----------
+    path : str, optional
+        A capture; without one there are none.
+    """
+
+    def __init__(self, path: str | None) -> None:
+        self._file = -1
+        if path is not None:
+            with contextlib.suppress(OSError):
+                self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+
+    def wait(self) -> None:
+        """Wait, two seconds at most, until they have finished theirs. Ends the use of this object."""
+        if self._file < 0:
+            return
+        try:
+            deadline = time.monotonic() + _TIMEOUT_S
+            while _is_locked(self._file, _FOLLOWER_LOCK_BYTE) and time.monotonic() < deadline:
+                time.sleep(0.01)
+        finally:
+            os.close(self._file)
 
 
 def captures_in(directory: str) -> list[str]:
@@ -116,47 +151,9 @@ def captures_in(directory: str) -> list[str]:
     return [path for path in sorted(glob.glob(f"{glob.escape(directory)}/*.kymo")) if _is_capture(path)]
 
 
-def _is_descendant(pid: int) -> bool:
-    """Tell whether this process, or one that it started, started the process with this number."""
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        for _ in range(_MOST_GENERATIONS):
-            if pid == os.getpid():
-                return True
-            pid = int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
-    return False
-
-
-def _is_of_living_worker(path: str) -> bool:
-    number = _PROCESS_OF_NAME.search(path)
-    try:
-        return number is not None and is_being_written(path) and _is_descendant(int(number[1]))
-    except OSError:
-        return False
-
-
-def wait_for_workers(path: str) -> None:
-    """
-    Wait, two seconds at most, until the workers of a run have finished their captures.
-
-    Parameters
-    ----------
-    path : str
-        The capture of the run's starter, which is finished.
-    """
-    folder, name = os.path.split(path)
-    own = f"{socket.gethostname()}-".replace("/", "_")
-    in_directory = glob.glob(f"{glob.escape(os.path.join(folder, own))}*.kymo") if name.startswith(own) else []
-    waiting = [*workers_of(path), *in_directory]
-    deadline = time.monotonic() + _TIMEOUT_S
-    while waiting := [each for each in waiting if each != path and _is_of_living_worker(each)]:
-        if time.monotonic() > deadline:
-            break
-        time.sleep(0.01)
-
-
 def _captures_at(pattern: str) -> Iterator[str]:
     """Yield the captures that a run at this path replaces."""
-    path = _expand(pattern)
+    path = expand(pattern)
     if is_directory(pattern):
         yield from captures_in(path)
     elif os.path.lexists(path) and not _is_special(path):
@@ -203,7 +200,7 @@ class Replaced:
 
 def failure(pattern: str) -> Exception:
     """Return the reason why no capture could be started at this path."""
-    path = os.path.abspath(_expand(pattern))
+    path = os.path.abspath(expand(pattern))
     folder = path if is_directory(pattern) else os.path.dirname(path)
     probe = os.path.join(folder, f".kymo-{os.getpid()}")
     try:

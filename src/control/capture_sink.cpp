@@ -8,8 +8,10 @@
 
 #include "base/system/file.hpp"
 #include "base/system/message.hpp"
+#include "base/system/system.hpp"
 #include "capture/recover/spool_file.hpp"
 #include "control/cost.hpp"
+#include "control/run_facts.hpp"
 #include "record/clock/clock.hpp"
 #include "record/recorder/recorder.hpp"
 
@@ -81,8 +83,13 @@ std::uint64_t collector_cpu_ns(Recorder& recorder) {
 
 }  // namespace
 
-CaptureSink::CaptureSink(record::Recorder& recorder, const CaptureOptions& options, Declarations declarations)
-    : recorder_(recorder), max_bytes_(options.max_bytes), collector_cpu_before_ns_(collector_cpu_ns(recorder)) {
+CaptureSink::CaptureSink(record::Recorder& recorder, const CaptureOptions& options, Declarations declarations,
+                         std::unique_ptr<FollowedCapture> followed)
+    : recorder_(recorder),
+      owner_(static_cast<std::uint64_t>(::getpid())),
+      followed_(std::move(followed)),
+      max_bytes_(options.max_bytes),
+      collector_cpu_before_ns_(collector_cpu_ns(recorder)) {
   add_whereabouts(recorder.pool(), declarations);
   capture::CaptureWriterOptions writer_options;
   writer_options.header = describe_capture(recorder.pool());
@@ -102,6 +109,7 @@ CaptureSink::CaptureSink(record::Recorder& recorder, const CaptureOptions& optio
   // A kill here leaves an empty file, or one with a header alone: nothing that its spool would have to complete.
   writer_ = std::make_unique<capture::CaptureWriter>(std::string(options.path), std::move(writer_options));
   path_ = writer_->path();
+  file_ = base::id_of(path_);
   if (recorder.pool() != nullptr) {
     name_capture_in_spool(*recorder.pool(), path());
   }
@@ -155,6 +163,21 @@ void CaptureSink::finish() {
               (has_failed() ? ", nor for its end" : ""));
   }
   writer_.reset();
+  if (followed_) {
+    followed_->leave();
+  }
+  is_finished_.store(true, std::memory_order_release);
+}
+
+std::unique_ptr<FollowedCapture> CaptureSink::followed_by_child() const {
+  if (followed_) {
+    return followed_->for_child();
+  }
+  // A program that hands its recording down names itself. The path in the variable may not be there yet.
+  const char* const is_handed_down = base::trusted_variable("KYMO_FOLLOW");
+  return is_handed_down != nullptr && *is_handed_down != '\0' && starter_process() == owner_
+             ? std::make_unique<FollowedCapture>(path_, file_)
+             : nullptr;
 }
 
 }  // namespace kymo::control

@@ -10,6 +10,7 @@
 #include <kymo/sink.hpp>
 
 #include "capture/write/capture_writer.hpp"
+#include "control/followed_capture.hpp"
 #include "control/scope_limit.hpp"
 
 namespace kymo::record {
@@ -21,8 +22,9 @@ namespace kymo::control {
 class CaptureSink final : public Sink {
  public:
   /// Creates the file, writes its header and names it in the spool. `recorder` is the one that the sink is added to;
-  /// `declarations` are the facts of the run. Throws capture::WriteError.
-  CaptureSink(record::Recorder& recorder, const CaptureOptions& options, Declarations declarations);
+  /// `declarations` are the facts of the run, `followed` is what it ends with, if anything. Throws capture::WriteError.
+  CaptureSink(record::Recorder& recorder, const CaptureOptions& options, Declarations declarations,
+              std::unique_ptr<FollowedCapture> followed = nullptr);
 
   void write(const EventBatch& batch) override;
   void trigger() override;
@@ -34,6 +36,15 @@ class CaptureSink final : public Sink {
 
   [[nodiscard]] bool is_flight_recorder() const { return is_flight_recorder_; }
 
+  /// For the collector's thread: whether the capture that this one follows has ended.
+  [[nodiscard]] bool has_to_end() { return followed_ && !is_finished() && followed_->has_ended(); }
+
+  // The following calls are thread-safe.
+  [[nodiscard]] bool is_finished() const { return is_finished_.load(std::memory_order_acquire); }
+
+  /// What a child forked from this process follows if it goes on with this capture; null: nothing.
+  [[nodiscard]] std::unique_ptr<FollowedCapture> followed_by_child() const;
+
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
@@ -43,12 +54,16 @@ class CaptureSink final : public Sink {
   record::Recorder& recorder_;
   std::unique_ptr<capture::CaptureWriter> writer_;  // none once it is finished
   std::string path_;
+  base::FileId file_;
+  std::uint64_t owner_;
+  std::unique_ptr<FollowedCapture> followed_;
   std::uint64_t max_bytes_;
   std::optional<ScopeLimit> limit_;        // once that size is reached
   std::uint64_t collector_cpu_before_ns_;  // spent on captures before this one
   bool is_flight_recorder_ = false;
   bool is_failure_said_ = false;
   std::atomic<bool> has_failed_{false};
+  std::atomic<bool> is_finished_{false};
 };
 
 }  // namespace kymo::control

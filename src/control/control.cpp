@@ -62,7 +62,7 @@ bool Control::start_recorder(std::uint64_t pool_bytes) {
   options.scope_every = environment.scope_every;
   options.scope_max_frames = environment.scope_max_frames;
   options.on_child = [this] { resume_in_child(); };
-  options.find_ended = [this] { return find_ended(); };
+  options.find_ended = [this](bool is_only_sink) { return find_ended(is_only_sink); };
   if (const std::uint64_t bytes = pool_bytes != 0 ? pool_bytes : environment.pool_bytes) {
     options.pool.bytes = bytes;
   }
@@ -216,7 +216,6 @@ bool Control::open_capture(const CaptureOptions& wanted, std::unique_ptr<Followe
       capture_options_ = wanted;
       capture_options_.path = absolute_pattern({wanted.path.c_str(), wanted.path.size()});
       capture_.reset();
-      followed_.reset();
     }
     Declarations facts = describe_run();
     for (const auto& [key, value] : environment.labels) {
@@ -233,13 +232,13 @@ bool Control::open_capture(const CaptureOptions& wanted, std::unique_ptr<Followe
     if (wanted.path.is_too_long() || options.path.is_too_long()) {
       throw std::runtime_error("its path is longer than " + std::to_string(Path::most_bytes) + " bytes");
     }
-    auto capture = std::make_shared<CaptureSink>(record::Recorder::instance(), options, std::move(facts));
+    auto capture =
+        std::make_shared<CaptureSink>(record::Recorder::instance(), options, std::move(facts), std::move(followed));
     const std::uint64_t handle = Recorder::instance().add_sink(capture);
     const std::lock_guard lock(mutex_);
     capture_handle_ = handle;
     if (handle != 0) {
       capture_ = std::move(capture);
-      followed_ = std::move(followed);
     }
     return handle != 0;
   } catch (const std::exception& failure) {
@@ -269,7 +268,6 @@ void Control::disable() {
   Recorder::instance().remove_all_sinks();
   const std::lock_guard lock(mutex_);
   capture_.reset();
-  followed_.reset();
   capture_handle_ = 0;
   trace_handle_ = 0;
 }
@@ -288,7 +286,6 @@ bool Control::stop_capture() {
   {
     const std::lock_guard lock(mutex_);
     capture_.reset();
-    followed_.reset();
   }
   if (handle != 0 && !Recorder::instance().is_on()) {
     stop_sampling_locked();
@@ -296,24 +293,31 @@ bool Control::stop_capture() {
   return was_running;
 }
 
-/// For the collector: the handle of a capture whose starter's has ended; 0 if there is none.
-std::uint64_t Control::find_ended() noexcept {
+/// For the collector: the handle of a capture that has to end with another; 0: none.
+std::uint64_t Control::find_ended(bool is_only_sink) noexcept {
   constexpr std::uint64_t look_period_ns = 100'000'000;
   try {
     // Who has this mutex may be waiting for the collector.
     const std::unique_lock operation(operation_mutex_, std::try_to_lock);
     const std::uint64_t now_ns = record::monotonic_ns();
-    if (!operation || !followed_ || now_ns < next_look_ns_) {
+    if (!operation || now_ns < next_look_ns_) {
       return 0;
     }
     next_look_ns_ = now_ns + look_period_ns;
-    if (!followed_->has_ended()) {
+    std::shared_ptr<CaptureSink> capture;
+    std::uint64_t handle = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      capture = capture_;
+      handle = capture_handle_;
+    }
+    if (!capture || !capture->has_to_end()) {
       return 0;
     }
-    stop_sampling_locked();
-    const std::lock_guard lock(mutex_);
-    followed_.reset();
-    return capture_handle_;
+    if (is_only_sink) {
+      stop_sampling_locked();
+    }
+    return handle;
   } catch (...) {
     return 0;
   }
@@ -361,25 +365,22 @@ std::uint64_t Control::install(std::shared_ptr<Sink> sink) {
 /// Replaces the parent's captures by the child's own.
 void Control::resume_in_child() {
   const std::lock_guard operation(operation_mutex_);
-  bool had_capture = false;
+  std::shared_ptr<CaptureSink> inherited;
   bool had_trace = false;
   CaptureOptions options;
-  std::unique_ptr<FollowedCapture> followed = follow_starter();
   {
     const std::lock_guard lock(mutex_);
-    had_capture = capture_ != nullptr;
+    inherited = std::exchange(capture_, nullptr);
     had_trace = trace_handle_ != 0;
-    if (followed && !followed_ && (!had_capture || capture_->path() != followed->path())) {
-      followed.reset();
-    }
-    capture_.reset();
-    followed_.reset();
     capture_handle_ = 0;
     trace_handle_ = 0;
     options = capture_options_;
   }
-  if (had_capture && !(followed && followed->has_ended())) {
-    open_capture(options, std::move(followed));
+  if (inherited && !inherited->is_finished()) {
+    std::unique_ptr<FollowedCapture> followed = inherited->followed_by_child();
+    if (!followed || !followed->has_ended()) {
+      open_capture(options, std::move(followed));
+    }
   }
   if (had_trace) {
     open_trace();

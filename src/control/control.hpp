@@ -56,7 +56,7 @@ class Control {
   bool start_recorder(std::uint64_t pool_bytes);
   /// `followed`: the capture to end with; null: none.
   bool open_capture(const CaptureOptions& wanted, std::unique_ptr<FollowedCapture> followed);
-  std::uint64_t find_ended() noexcept;
+  std::uint64_t find_ended(bool is_only_sink) noexcept;
   void open_trace();
   void resume_in_child();
   [[nodiscard]] std::shared_ptr<CaptureSink> running_capture();
@@ -71,6 +71,7 @@ class Control {
   bool did_parent_sample_ = false;
   bool is_asked_ = false;  // the program itself asked for samples
   bool is_recorder_started_ = false;
+  std::uint64_t next_look_ns_ = 0;  // at the capture that the own one follows
 
   record::UninterruptedMutex mutex_;  // guards the following members; never held while waiting
   std::optional<Environment> environment_;
@@ -78,8 +79,6 @@ class Control {
   std::shared_ptr<CaptureSink> capture_;
   std::uint64_t capture_handle_ = 0;
   std::uint64_t trace_handle_ = 0;
-  std::unique_ptr<FollowedCapture> followed_;                     // replaced, and asked, under operation_mutex_ as well
-  std::uint64_t next_look_ns_ = 0;                                // at followed_
   std::vector<std::pair<std::string, std::string>> early_infos_;  // set before the recorder ran
 };
 

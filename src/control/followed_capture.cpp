@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 #include <fcntl.h>
@@ -26,9 +27,16 @@ bool is_whole(int file, std::uint64_t bytes) {
 
 }  // namespace
 
-FollowedCapture::FollowedCapture(std::string path, std::uint64_t writer)
-    : path_(std::move(path)), writer_(writer), file_(base::open_high(path_, how_to_open)) {
-  is_gone_ = !file_ && errno == ENOENT;
+FollowedCapture::FollowedCapture(std::string path, const std::optional<base::FileId>& id)
+    : path_(std::move(path)), id_(id), file_(base::open_high(path_, how_to_open)) {
+  const bool is_missing = !file_ && errno == ENOENT;
+  if (file_ && !id_) {
+    id_ = base::id_of(file_.number());
+  }
+  is_gone_ = is_missing || (file_ && !base::is_file(file_.number(), *id_));
+  if (!is_gone_) {
+    base::share_byte(file_.number(), capture::follower_lock_byte);
+  }
 }
 
 bool FollowedCapture::has_ended() {
@@ -37,18 +45,24 @@ bool FollowedCapture::has_ended() {
   }
   const int file = file_.get_or_reopen(path_, how_to_open);
   struct stat status {};
-  if (file < 0 || ::fstat(file, &status) != 0 || !S_ISREG(status.st_mode) ||
-      base::is_locked(file, capture::writer_lock_byte) != false) {
+  if (file < 0 || ::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
     return false;
   }
-  // A program that closes all descriptors lost its lock, but writes on.
-  return is_whole(file, static_cast<std::uint64_t>(status.st_size)) || !base::is_process(writer_);
+  // The program may have closed the last descriptor, and the lock with it.
+  base::share_byte(file, capture::follower_lock_byte);
+  // A writer that lost its lock in the same way has not finished its file.
+  return base::is_locked(file, capture::writer_lock_byte) == false &&
+         is_whole(file, static_cast<std::uint64_t>(status.st_size));
+}
+
+void FollowedCapture::leave() noexcept {
+  base::share_byte(file_.get(), capture::follower_lock_byte, false);
+  file_.reset();
 }
 
 std::unique_ptr<FollowedCapture> follow_starter() {
-  const std::uint64_t starter = starter_process();
-  const char* const path = starter != 0 ? base::trusted_variable("KYMO_FOLLOW") : nullptr;
-  return path != nullptr && *path != '\0' ? std::make_unique<FollowedCapture>(path, starter) : nullptr;
+  std::string path = followed_path();
+  return path.empty() ? nullptr : std::make_unique<FollowedCapture>(std::move(path));
 }
 
 }  // namespace kymo::control

@@ -19,7 +19,23 @@ std::string file_safe(std::string text) {
   return text;
 }
 
-std::string expand_pattern(std::string_view pattern) {
+std::uint64_t own_pid() {
+  return static_cast<std::uint64_t>(::getpid());
+}
+
+/// The process in KYMO_STARTER; 0: none.
+std::uint64_t named_starter() {
+  const char* const text = base::trusted_variable("KYMO_STARTER");
+  return base::parse_integer<std::uint32_t>(text != nullptr ? text : "").value_or(0);
+}
+
+bool is_worker(std::uint64_t pid) {
+  const std::uint64_t starter = named_starter();
+  return starter != 0 && starter != pid;
+}
+
+/// `pid`: of the process whose path it is. Facts of the machine and the job are this process's.
+std::string expand_pattern(std::string_view pattern, std::uint64_t pid) {
   std::string path;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
     if (pattern[i] != '%' || i + 1 == pattern.size()) {
@@ -29,7 +45,7 @@ std::string expand_pattern(std::string_view pattern) {
     const auto or_zero = [](std::string text) { return text.empty() ? std::string("0") : file_safe(std::move(text)); };
     switch (pattern[++i]) {
       case 'p':
-        path += std::to_string(::getpid());
+        path += std::to_string(pid);
         break;
       case 'h':
         path += file_safe(host_name());
@@ -41,7 +57,7 @@ std::string expand_pattern(std::string_view pattern) {
         path += or_zero(job_id());
         break;
       case 'w':
-        path += starter_process() != 0 ? "-worker-" + std::to_string(::getpid()) : "";
+        path += is_worker(pid) ? "-worker-" + std::to_string(pid) : "";
         break;
       case '%':
         path.push_back('%');
@@ -57,13 +73,26 @@ std::string expand_pattern(std::string_view pattern) {
 }  // namespace
 
 std::uint64_t starter_process() {
-  const char* const text = base::trusted_variable("KYMO_STARTER");
-  const auto starter = base::parse_integer<std::uint32_t>(text != nullptr ? text : "").value_or(0);
-  return starter != static_cast<std::uint32_t>(::getpid()) ? starter : 0;
+  return is_worker(own_pid()) ? named_starter() : 0;
+}
+
+std::string followed_path() {
+  const std::uint64_t starter = starter_process();
+  const char* const path = starter != 0 ? base::trusted_variable("KYMO_FOLLOW") : nullptr;
+  const char* const pattern = base::trusted_variable("KYMO_RECORD");
+  if (path == nullptr || pattern == nullptr) {
+    return {};
+  }
+  const auto without_slashes = [](std::string_view text) { return text.substr(0, text.find_last_not_of('/') + 1); };
+  const std::string expected = expand_pattern(pattern, starter);
+  const std::string_view followed = path;
+  const bool is_fitting =
+      followed == expected || without_slashes(followed.substr(0, followed.rfind('/') + 1)) == without_slashes(expected);
+  return is_fitting ? std::string(followed) : std::string();
 }
 
 std::string expand_capture_path(std::string_view pattern) {
-  std::string path = expand_pattern(pattern);
+  std::string path = expand_pattern(pattern, own_pid());
   const bool names_directory = !path.empty() && path.back() == '/';
   if (names_directory) {
     ::mkdir(path.c_str(), 0777);

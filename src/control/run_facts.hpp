@@ -25,6 +25,9 @@ namespace kymo::control {
 /// The process that started the recording (KYMO_STARTER), if it is another one; else 0.
 [[nodiscard]] std::uint64_t starter_process();
 
+/// The capture of that process (KYMO_FOLLOW), if it is one by this process's KYMO_RECORD; else empty.
+[[nodiscard]] std::string followed_path();
+
 /// The path of this process's capture. `%p` is the process, `%h` the host, `%r` the rank (0 without one), `%j` the job
 /// (SLURM_JOB_ID, PBS_JOBID or LSB_JOBID; 0 without one), `%w` is `-worker-` and the process if KYMO_STARTER
 /// names another process and else nothing, `%%` a percent sign. In a directory (an existing one, or a path that ends in

@@ -1,15 +1,20 @@
 // When a worker takes its starter's capture for ended: by the file and its lock, not by a writer that lost that.
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <filesystem>
 #include <optional>
 #include <string>
 
+#include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/system/file.hpp"
+#include "base/system/system.hpp"
 #include "capture/write/capture_writer.hpp"
+#include "capture/write/destination.hpp"
 #include "control/followed_capture.hpp"
-#include "support/child_process.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace kymo::test {
@@ -22,13 +27,12 @@ class FollowedCaptureTest : public ::testing::Test {
  protected:
   [[nodiscard]] std::string path(const char* name) const { return (directory_.path() / name).string(); }
 
-  const std::uint64_t self_ = static_cast<std::uint64_t>(::getpid());
   TemporaryDirectory directory_;
   std::optional<capture::CaptureWriter> writer_{std::in_place, path("run.kymo"), capture::CaptureWriterOptions()};
 };
 
 TEST_F(FollowedCaptureTest, ItEndsOnceTheFileIsWholeAndClosedWhereverItIsByThen) {
-  FollowedCapture followed(path("run.kymo"), self_);
+  FollowedCapture followed(path("run.kymo"));
   EXPECT_FALSE(followed.has_ended());
   writer_->finish();
   EXPECT_FALSE(followed.has_ended()) << "its writer may be about to flush it";
@@ -37,18 +41,44 @@ TEST_F(FollowedCaptureTest, ItEndsOnceTheFileIsWholeAndClosedWhereverItIsByThen)
   EXPECT_TRUE(followed.has_ended());
 }
 
-TEST_F(FollowedCaptureTest, WithoutALockAnUnfinishedFileEndsWithItsWriter) {
+TEST_F(FollowedCaptureTest, AnUnfinishedFileHasNotEndedThoughNobodyLocksIt) {
   fs::copy_file(path("run.kymo"), path("unlocked.kymo"));
-  EXPECT_FALSE(FollowedCapture(path("unlocked.kymo"), self_).has_ended());
-  ChildProcess ended({"/bin/true"});
-  ended.wait();
-  EXPECT_TRUE(FollowedCapture(path("unlocked.kymo"), static_cast<std::uint64_t>(ended.pid())).has_ended());
+  EXPECT_FALSE(FollowedCapture(path("unlocked.kymo")).has_ended()) << "its writer may have lost the lock";
+}
+
+TEST_F(FollowedCaptureTest, AnotherFileUnderItsNameIsALaterRecordings) {
+  const base::FileId id = base::id_of(path("run.kymo"));
+  EXPECT_FALSE(FollowedCapture(path("run.kymo"), id).has_ended());
+  fs::rename(path("run.kymo"), path("moved.kymo"));
+  EXPECT_TRUE(FollowedCapture(path("run.kymo"), id).has_ended());
+  const capture::CaptureWriter later(path("run.kymo"), capture::CaptureWriterOptions());
+  EXPECT_TRUE(FollowedCapture(path("run.kymo"), id).has_ended());
+}
+
+TEST_F(FollowedCaptureTest, TheWriterSeesWhoFollows) {
+  const base::FileDescriptor file(::open(path("run.kymo").c_str(), O_RDONLY | O_CLOEXEC));
+  const auto is_followed = [&] { return base::is_locked(file.get(), capture::follower_lock_byte); };
+  EXPECT_EQ(is_followed(), false);
+  FollowedCapture one(path("run.kymo"));
+  FollowedCapture other(path("run.kymo"));
+  EXPECT_EQ(is_followed(), true);
+  one.leave();
+  EXPECT_EQ(is_followed(), true);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::pause();  // and has a copy of each descriptor
+    ::_exit(0);
+  }
+  other.leave();
+  EXPECT_EQ(is_followed(), false);
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
 }
 
 TEST_F(FollowedCaptureTest, WhatIsGoneHasEndedAndWhatIsNoFileHasNot) {
-  EXPECT_TRUE(FollowedCapture(path("none.kymo"), self_).has_ended());
-  EXPECT_FALSE(FollowedCapture(directory_.path().string(), self_).has_ended());
-  EXPECT_FALSE(FollowedCapture("/dev/null", self_).has_ended());
+  EXPECT_TRUE(FollowedCapture(path("none.kymo")).has_ended());
+  EXPECT_FALSE(FollowedCapture(directory_.path().string()).has_ended());
+  EXPECT_FALSE(FollowedCapture("/dev/null").has_ended());
 }
 
 }  // namespace

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
 import kymograph as kymo
@@ -269,34 +268,80 @@ def test_a_child_that_has_recorded_nothing_joins_no_recording_that_is_over(run_s
     assert spools_of(tmp_path) == []
 
 
-def test_workers_end_their_captures_when_their_starter_is_killed(run_script: Run, tmp_path: Path) -> None:
+def test_a_capture_of_its_own_in_a_block_ends_with_its_own_process(run_script: Run, tmp_path: Path) -> None:
     worker = """
-        import os, time
-        import kymograph as kymo
-        with kymo.scope("work"):
+        import sys, kymograph as kymo
+        kymo.enable()
+        with kymo.scope("within"):
             pass
         kymo.flush()
-        os.kill(os.getppid(), 9)
-        until = time.monotonic() + 30
-        while kymo.is_recording() and time.monotonic() < until:
-            time.sleep(0.01)
-        open("ended", "w").close()
-        os._exit(0)
+        print(flush=True)
+        sys.stdin.readline()
+        for _ in range(100):
+            with kymo.scope("after the block"):
+                pass
     """
     run_script(
         f"""
-        import subprocess, sys, textwrap, kymograph as kymo
-        kymo.start_capture("run.kymo")
-        subprocess.run([sys.executable, "-c", textwrap.dedent({worker!r})])
-        """,
-        status=-9,
+        import os, subprocess, sys, textwrap
+        import kymograph as kymo
+        from kymograph._paths import get_command
+
+        python = [sys.executable, "-c", textwrap.dedent({worker!r})]
+        with kymo.capture("run.kymo"):
+            commands = {{
+                "variable": (python, {{"KYMO_RECORD": "variable.kymo"}}),
+                "command": ([get_command(), "record", "-q", "-o", "command.kymo", "--hz", "0", "--", *python], {{}}),
+            }}
+            running = [
+                subprocess.Popen(command, env={{**os.environ, **more}}, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                for command, more in commands.values()
+            ]
+            for each in running:
+                each.stdout.readline()
+        for each in running:
+            each.communicate(b"\\n")
+            assert each.returncode == 0
+        """
     )
-    until = time.monotonic() + 30
-    while not (tmp_path / "ended").exists() and time.monotonic() < until:
-        time.sleep(0.01)
-    (capture,) = tmp_path.glob("run-worker-*.kymo")
-    assert sites_of(capture) == {"work": 1}
-    assert info_of(capture)["captures"][0]["is_closed"]
+    for name in ("variable", "command"):
+        (capture,) = tmp_path.glob(f"{name}*.kymo")
+        assert sites_of(capture) == {"within": 1, "after the block": 100}
+
+
+def test_children_forked_at_a_blocks_start_or_end_are_its_workers(run_script: Run, tmp_path: Path) -> None:
+    run_script(
+        """
+        import os, threading, time
+        import kymograph as kymo
+
+        is_over = False
+        children = []
+
+        def fork():
+            while not is_over:
+                child = os.fork()
+                if child == 0:
+                    for _ in range(20):
+                        with kymo.scope("child"):
+                            time.sleep(0.001)
+                    os._exit(0)
+                children.append(child)
+                time.sleep(0.002)
+
+        forking = threading.Thread(target=fork)
+        forking.start()
+        for _ in range(10):
+            with kymo.capture("run.kymo", overwrite=True):
+                time.sleep(0.02)
+        is_over = True
+        forking.join()
+        for child in children:
+            os.waitpid(child, 0)
+        """
+    )
+    names = [path.name for path in tmp_path.glob("*.kymo")]
+    assert [name for name in names if not re.fullmatch(r"run(-worker-[0-9]+)?\.kymo", name)] == []
     for spool in spools_of(tmp_path):
         spool.unlink()
 

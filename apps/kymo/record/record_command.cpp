@@ -246,6 +246,9 @@ int run(const RecordOptions& options) {
   SpoolHolder holder(directory.path());
   ChildTree tree;
   RecordedMachine machine(options.sampling);
+  // The command's processes are no workers of a recording that this one may belong to.
+  ::unsetenv("KYMO_STARTER");
+  ::unsetenv("KYMO_FOLLOW");
   std::vector<std::pair<std::string, std::string>> environment{{"KYMO_RECORD", directory.path() + "/"}};
   if (!holder.path().empty()) {
     environment.emplace_back("KYMO_SPOOL_HOLDER", holder.path());

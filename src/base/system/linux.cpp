@@ -164,6 +164,12 @@ std::optional<int> lock_holder(int file, std::uint64_t byte) noexcept {
   return static_cast<int>(lock.l_pid);
 }
 
+void share_byte(int file, std::uint64_t byte, bool is_locked) noexcept {
+  struct flock lock = write_lock_of(byte);
+  lock.l_type = is_locked ? F_RDLCK : F_UNLCK;
+  static_cast<void>(::fcntl(file, F_OFD_SETLK, &lock));
+}
+
 std::optional<bool> is_locked(int file, std::uint64_t byte) noexcept {
   struct flock lock = write_lock_of(byte);
   return ::fcntl(file, F_OFD_GETLK, &lock) == 0 ? std::optional(lock.l_type != F_UNLCK) : std::nullopt;

@@ -41,6 +41,8 @@ std::optional<int> lock_holder(int /*file*/, std::uint64_t /*byte*/) noexcept {
   return std::nullopt;
 }
 
+void share_byte(int /*file*/, std::uint64_t /*byte*/, bool /*is_locked*/) noexcept {}
+
 std::optional<bool> is_locked(int /*file*/, std::uint64_t /*byte*/) noexcept {
   return std::nullopt;
 }

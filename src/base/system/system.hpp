@@ -77,6 +77,10 @@ enum class LockOutcome { taken, refused, unsupported };
 /// open file. None if nobody holds it or locks are unsupported.
 [[nodiscard]] std::optional<int> lock_holder(int file, std::uint64_t byte) noexcept;
 
+/// Locks one byte of a file that is open for reading, beside others who do so, or ends that lock, whoever has copies of
+/// the descriptor.
+void share_byte(int file, std::uint64_t byte, bool is_locked = true) noexcept;
+
 /// Whether another open file holds a lock on a byte. None if locks are unsupported.
 [[nodiscard]] std::optional<bool> is_locked(int file, std::uint64_t byte) noexcept;
 

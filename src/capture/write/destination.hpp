@@ -37,10 +37,11 @@ class BlockDestination {
   [[nodiscard]] virtual const std::string& name() const = 0;
 };
 
-/// Bytes of a capture's file to lock: by its writer as long as it is open, and by a recovery. The locks are advisory
-/// and do not prevent reading.
+/// Bytes of a capture's file to lock: by its writer as long as it is open, by a recovery, and, shared, by processes
+/// whose captures end with it. The locks are advisory and do not prevent reading.
 inline constexpr std::uint64_t writer_lock_byte = 0;
 inline constexpr std::uint64_t recovery_lock_byte = 1;
+inline constexpr std::uint64_t follower_lock_byte = 2;
 
 /// A new file, locked as long as this process has it open. A forked child closes it, so that it does not hold the lock
 /// after this process ends. A child made without fork handlers (_Fork, clone) holds it until it ends or calls exec.

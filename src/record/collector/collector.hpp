@@ -46,7 +46,7 @@ struct CollectorOptions {
   /// The observer, if there is one by now; null: never. It is asked from then on until the last sink goes.
   const std::atomic<Observer>* observer = nullptr;
   /// Asked at each look for a sink that is to be removed; 0: none.
-  std::function<std::uint64_t()> find_ended;
+  std::function<std::uint64_t(bool is_only_sink)> find_ended;
   std::function<void(CollectorStep)> on_step;  ///< for tests
   HookedSiteNamer name_hooked_sites;
 };

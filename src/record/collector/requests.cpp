@@ -149,8 +149,8 @@ void Collector::drop_sink(std::size_t index) {
 }
 
 void Collector::drop_ended_sink() {
-  const std::uint64_t handle =
-      options_.find_ended && !sinks_.empty() && !is_held_.load(std::memory_order_acquire) ? options_.find_ended() : 0;
+  const bool may_end = options_.find_ended && !sinks_.empty() && !is_held_.load(std::memory_order_acquire);
+  const std::uint64_t handle = may_end ? options_.find_ended(sinks_.size() == 1) : 0;
   if (handle != 0) {
     drain();
     Request removal;

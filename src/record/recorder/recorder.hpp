@@ -35,7 +35,7 @@ struct RecorderOptions {
   std::string sites;               ///< the SiteFilter's patterns; empty: all
   std::function<void()> on_child;  ///< called in a forked child once it records, with no lock held: installs its sinks
   /// Called by the collector at each look: a sink that is to be removed; 0: none.
-  std::function<std::uint64_t()> find_ended;
+  std::function<std::uint64_t(bool is_only_sink)> find_ended;
   std::function<void(CollectorStep)> on_step;  ///< for tests
 };
 
