@@ -9,8 +9,8 @@
 
 namespace kymo::control {
 
-/// A capture of another process, which ends this process's. While it is followed, a lock on it shows that to its writer.
-/// Not thread-safe.
+/// A capture of another process, which ends this process's. While it is followed, a lock on it shows that to its
+/// writer. Not thread-safe.
 class FollowedCapture {
  public:
   /// `path`: absolute. The file is opened, and found again if it moves. `id`: of the file, where that is known: another
@@ -36,8 +36,8 @@ class FollowedCapture {
   bool is_gone_ = false;
 };
 
-/// The capture of this process's starter (KYMO_STARTER, KYMO_FOLLOW). Null in the starter itself, without one, and where
-/// KYMO_RECORD was changed since.
+/// The capture of this process's starter (KYMO_STARTER, KYMO_FOLLOW). Null in the starter itself, without one, and
+/// where KYMO_RECORD was changed since.
 [[nodiscard]] std::unique_ptr<FollowedCapture> follow_starter();
 
 }  // namespace kymo::control

@@ -32,7 +32,7 @@ def test_scopes_closed_before_a_sudden_end_are_there(run_script: Run, tmp_path: 
         )
         assert sites_of(path)["closed"] == 100
     for spool in spools_of(tmp_path):
-        spool.unlink()
+        spool.unlink(missing_ok=True)
 
 
 def test_the_interpreter_may_end_with_scopes_open(run_script: Run, tmp_path: Path) -> None:
@@ -343,7 +343,7 @@ def test_children_forked_at_a_blocks_start_or_end_are_its_workers(run_script: Ru
     names = [path.name for path in tmp_path.glob("*.kymo")]
     assert [name for name in names if not re.fullmatch(r"run(-worker-[0-9]+)?\.kymo", name)] == []
     for spool in spools_of(tmp_path):
-        spool.unlink()
+        spool.unlink(missing_ok=True)
 
 
 def compile_extension(folder: Path, name: str, source: Path, *options: str) -> None:
