@@ -25,6 +25,11 @@ bool is_whole(int file, std::uint64_t bytes) {
   return bytes >= end.size() && base::read_exactly_at(file, end, bytes - end.size()) && capture::parse_trailer(end);
 }
 
+bool is_plain(int file) {
+  struct stat status {};
+  return ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+}
+
 }  // namespace
 
 FollowedCapture::FollowedCapture(std::string path, const std::optional<base::FileId>& id)
@@ -34,7 +39,10 @@ FollowedCapture::FollowedCapture(std::string path, const std::optional<base::Fil
     id_ = base::id_of(file_.number());
   }
   is_gone_ = is_missing || (file_ && !base::is_file(file_.number(), *id_));
-  if (!is_gone_) {
+  // Locks on a device such as /dev/null would be everybody's.
+  if (is_gone_ || !is_plain(file_.number())) {
+    file_.reset();
+  } else {
     base::share_byte(file_.number(), capture::follower_lock_byte);
   }
 }
@@ -43,9 +51,9 @@ bool FollowedCapture::has_ended() {
   if (is_gone_) {
     return true;
   }
-  const int file = file_.get_or_reopen(path_, how_to_open);
+  const int file = file_ ? file_.get_or_reopen(path_, how_to_open) : -1;
   struct stat status {};
-  if (file < 0 || ::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
+  if (file < 0 || ::fstat(file, &status) != 0) {
     return false;
   }
   // The program may have closed the last descriptor, and the lock with it.

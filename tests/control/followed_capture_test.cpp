@@ -78,7 +78,10 @@ TEST_F(FollowedCaptureTest, TheWriterSeesWhoFollows) {
 TEST_F(FollowedCaptureTest, WhatIsGoneHasEndedAndWhatIsNoFileHasNot) {
   EXPECT_TRUE(FollowedCapture(path("none.kymo")).has_ended());
   EXPECT_FALSE(FollowedCapture(directory_.path().string()).has_ended());
-  EXPECT_FALSE(FollowedCapture("/dev/null").has_ended());
+  FollowedCapture device("/dev/null");
+  EXPECT_FALSE(device.has_ended());
+  const base::FileDescriptor file(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  EXPECT_EQ(base::is_locked(file.get(), capture::follower_lock_byte), false) << "everybody uses it";
 }
 
 }  // namespace
