@@ -67,16 +67,25 @@ def stop_capture() -> bool:
     return _finish(_record.stop_capture)
 
 
+def leave_capture() -> None:
+    """Finish the capture, and keep what is handed down to other processes."""
+    _wait_for_gpus()
+    _record.end_frames()
+    _record.stop_capture()
+
+
 def _finish(stop: Callable[[], bool | None]) -> bool:
     _wait_for_gpus()
     _record.end_frames()
-    followers = _run_files.Followers(_record.capture_path())
-    try:
-        # A child that another thread forks meanwhile needs the variables to know what it belongs to.
-        return bool(stop())
-    finally:
-        _environment.take_back()
-        followers.wait()
+    with _environment.lock:
+        followers = _run_files.Followers(_record.capture_path())
+        try:
+            # A child that another thread forks meanwhile needs the variables to know what it belongs to.
+            was_running = bool(stop())
+        finally:
+            _environment.take_back()
+    followers.wait()
+    return was_running
 
 
 def disable() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from _thread import RLock  # the module threading has calls at the end of a program, which would be recorded
 
 STARTER = "KYMO_STARTER"
 """Names the process that started the recording."""
@@ -10,7 +11,19 @@ STARTER = "KYMO_STARTER"
 FOLLOW = "KYMO_FOLLOW"
 """Names that process's capture, with which those of its workers end."""
 
+lock = RLock()
+"""Held while a recording starts or ends, with its variables."""
+
 _replaced: dict[str, str | None] = {}
+
+
+def _make_lock() -> None:
+    global lock  # noqa: PLW0603
+    lock = RLock()
+
+
+# Another thread may have held it at the fork.
+os.register_at_fork(after_in_child=_make_lock)
 
 
 def hand_down(variables: dict[str, str]) -> None:

@@ -184,35 +184,52 @@ def _start(path: Path, sample: bool | Sampling, overwrite: bool, limits: _Limits
     """Start a capture. The recording is false if that failed for a reason that stderr has."""
     if not isinstance(sample, bool | Sampling):
         raise TypeError(f"sample must be True, False or a Sampling, not {sample!r}")
-    if _environment.is_worker():
-        # What a worker asks for itself goes before what it inherited.
-        _record.stop_capture()
-    elif (running := _record.capture_path()) is not None:
-        raise RuntimeError(f"a capture is being written already: {running}")
-    pattern = _run_files.plan(os.fsdecode(path), overwrite)
-    replaced = _run_files.Replaced(pattern if overwrite else "")
-    # A child that is forked before the path is known takes it from the recorder.
-    own = _variables(pattern, sample) | {_environment.FOLLOW: _run_files.expand(pattern)}
-    _environment.hand_down(own)
-    is_started = False
+    with _environment.lock:
+        running = _record.capture_path()
+        if running is not None and not _environment.is_worker():
+            raise RuntimeError(f"a capture is being written already: {running}")
+        pattern = _run_files.plan(os.fsdecode(path), overwrite)
+        replaced = _run_files.Replaced(pattern if overwrite else "")
+        if running is not None:
+            # What a worker asks for itself goes before what it inherited.
+            _control.leave_capture()
+        # A child that is forked before the path is known takes it from the recorder.
+        own = _variables(pattern, sample) | {_environment.FOLLOW: "pending"}
+        _environment.hand_down(own)
+        is_started = False
+        try:
+            is_started = _begin(pattern, sample, limits, replaced)
+        finally:
+            if not is_started and running is not None:
+                _record.enable()
+        if not is_started:
+            return Recording("")
+        begun = _record.capture_path() or ""
+        is_in_directory = _run_files.is_directory(pattern)
+        handed_down = {_environment.FOLLOW: begun}
+        if not is_in_directory:
+            handed_down["KYMO_RECORD"] = _run_files.pattern_of(begun)
+        _environment.hand_down(own | limits.variables() | handed_down)
+        return Recording(begun, is_in_directory)
+
+
+def _begin(pattern: str, sample: bool | Sampling, limits: _Limits, replaced: _run_files.Replaced) -> bool:
+    is_begun = is_started = False
     try:
-        is_started = _record.start_capture(pattern, **asdict(limits)) and _samples(sample)
+        is_begun = _record.start_capture(pattern, **asdict(limits))
+        is_started = is_begun and _samples(sample)
     finally:
         if is_started:
             replaced.remove()
         else:
-            begun = _record.capture_path()
-            _record.stop_capture()
+            begun = _record.capture_path() if is_begun else None
             if begun is not None:
+                _record.stop_capture()
                 with contextlib.suppress(OSError):
                     os.unlink(begun)
             _environment.take_back()
             replaced.restore()
-    if not is_started:
-        return Recording("")
-    path = _record.capture_path() or ""
-    _environment.hand_down(own | limits.variables() | {_environment.FOLLOW: path})
-    return Recording(path, _run_files.is_directory(pattern))
+    return is_started
 
 
 def capture(

@@ -21,14 +21,16 @@ _FOLLOWER_LOCK_BYTE = 2
 _PLACEHOLDER = re.compile(r"%(.)")
 _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr|fd/[0-9]+)|/proc/self/fd/[0-9]+")
 _TIMEOUT_S = 2.0
+_MOST_HEADER_BYTES = 1 << 16
+_ID = re.compile(rb"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")
+_ID_AND_ENDING = len(".spool") + 32
 
 
 def _first_variable(*names: str) -> str:
     return next((value for name in names if (value := os.environ.get(name))), "0")
 
 
-def expand(pattern: str) -> str:
-    """Return what a pattern stands for in the process that starts a recording."""
+def _expand(pattern: str) -> str:
     values = {
         "p": str(os.getpid()),
         "h": socket.gethostname(),
@@ -46,7 +48,7 @@ def _escape(path: str) -> str:
 
 def is_directory(pattern: str) -> bool:
     """Tell whether each process writes a file of its own in the directory of this path."""
-    return pattern.endswith("/") or os.path.isdir(expand(pattern))
+    return pattern.endswith("/") or os.path.isdir(_expand(pattern))
 
 
 def plan(pattern: str, overwrite: bool) -> str:
@@ -66,14 +68,21 @@ def plan(pattern: str, overwrite: bool) -> str:
         A pattern for this process and for its workers.
     """
     pattern = os.path.join(os.getcwd().replace("%", "%%"), pattern)
-    if is_directory(pattern) or _is_special(expand(pattern)):
+    if is_directory(pattern) or _is_special(_expand(pattern)):
         return pattern
-    path = os.path.normpath(expand(pattern))
+    path = os.path.normpath(_expand(pattern))
     stem, suffix = os.path.splitext(path)
     number = 0
     while not overwrite and os.path.lexists(path):
         number += 1
         path = f"{stem}-{number}{suffix}"
+    return pattern_of(path)
+
+
+def pattern_of(path: str) -> str:
+    """Return the pattern of a run by the path of its starter's capture."""
+    if _is_special(path):
+        return path
     stem, suffix = os.path.splitext(path)
     return f"{_escape(stem)}%w{_escape(suffix)}"
 
@@ -153,7 +162,7 @@ def captures_in(directory: str) -> list[str]:
 
 def _captures_at(pattern: str) -> Iterator[str]:
     """Yield the captures that a run at this path replaces."""
-    path = expand(pattern)
+    path = _expand(pattern)
     if is_directory(pattern):
         yield from captures_in(path)
     elif os.path.lexists(path) and not _is_special(path):
@@ -161,6 +170,17 @@ def _captures_at(pattern: str) -> Iterator[str]:
             raise FileExistsError(errno.EEXIST, "not a capture, so it is not overwritten", path)
         yield path
         yield from (each for each in workers_of(path) if _is_capture(each))
+
+
+def _remove_leftovers(captures: list[str]) -> None:
+    """Delete what processes that ended without closing these captures left in shared memory."""
+    spools = {each[-_ID_AND_ENDING : -len(".spool")].encode(): each for each in glob.glob("/dev/shm/kymo-*-*.spool")}
+    for path in captures if spools else []:
+        with Path(path).open("rb") as file:
+            ids = _ID.findall(file.read(_MOST_HEADER_BYTES))
+        for each in set(ids) & spools.keys():
+            with contextlib.suppress(OSError):
+                os.unlink(spools[each])
 
 
 class Replaced:
@@ -188,7 +208,8 @@ class Replaced:
             os.rename(path, aside)
 
     def remove(self) -> None:
-        """Delete them: the run has started."""
+        """Delete them, and what is left of them in shared memory: the run has started."""
+        _remove_leftovers([aside for _, aside in self._aside])
         for _, aside in self._aside:
             os.unlink(aside)
 
@@ -200,7 +221,7 @@ class Replaced:
 
 def failure(pattern: str) -> Exception:
     """Return the reason why no capture could be started at this path."""
-    path = os.path.abspath(expand(pattern))
+    path = os.path.abspath(_expand(pattern))
     folder = path if is_directory(pattern) else os.path.dirname(path)
     probe = os.path.join(folder, f".kymo-{os.getpid()}")
     try:

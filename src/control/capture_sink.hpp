@@ -39,6 +39,13 @@ class CaptureSink final : public Sink {
   /// For the collector's thread: whether the capture that this one follows has ended.
   [[nodiscard]] bool has_to_end() { return followed_ && !is_finished() && followed_->has_ended(); }
 
+  /// In a forked child: closes the followed capture, whose lock is the parent's. Async-signal-safe.
+  void forget_followed() noexcept {
+    if (followed_) {
+      followed_->forget();
+    }
+  }
+
   // The following calls are thread-safe.
   [[nodiscard]] bool is_finished() const { return is_finished_.load(std::memory_order_acquire); }
 

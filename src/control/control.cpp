@@ -376,16 +376,17 @@ void Control::resume_in_child() {
     trace_handle_ = 0;
     options = capture_options_;
   }
+  bool is_armed = false;
   if (inherited && !inherited->is_finished()) {
     std::unique_ptr<FollowedCapture> followed = inherited->followed_by_child();
     if (!followed || !followed->has_ended()) {
-      open_capture(options, std::move(followed));
+      is_armed = open_capture(options, std::move(followed));
     }
   }
   if (had_trace) {
     open_trace();
   }
-  if (did_parent_sample_ && Recorder::instance().is_on()) {
+  if (did_parent_sample_ && (is_armed || trace_handle_ != 0)) {
     start_sampling_locked(false);
   }
 }

@@ -28,6 +28,8 @@ class FollowedCapture {
 
   /// Shows that this process's capture is finished.
   void leave() noexcept;
+  /// Closes the file, in a forked child: the lock is its parent's. Async-signal-safe.
+  void forget() noexcept { file_.reset(); }
 
  private:
   std::string path_;

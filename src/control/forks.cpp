@@ -15,6 +15,9 @@ __attribute__((constructor(102))) void watch_forks() {
                      Control& self = Control::instance();
                      self.did_parent_sample_ = self.sampling_.forget() || self.did_parent_sample_;
                      new (&self.operation_mutex_) std::mutex;
+                     if (self.capture_) {
+                       self.capture_->forget_followed();
+                     }
                      self.mutex_.unlock();
                    });
 }

@@ -83,9 +83,15 @@ std::string followed_path() {
   if (path == nullptr || pattern == nullptr) {
     return {};
   }
-  const auto without_slashes = [](std::string_view text) { return text.substr(0, text.find_last_not_of('/') + 1); };
-  const std::string expected = expand_pattern(pattern, starter);
   const std::string_view followed = path;
+  const auto without_slashes = [](std::string_view text) { return text.substr(0, text.find_last_not_of('/') + 1); };
+  // The starter's rank and job may be others than this process's.
+  std::string_view known = pattern;
+  known = known.substr(0, std::min(known.find("%r"), known.find("%j")));
+  const std::string expected = expand_pattern(known, starter);
+  if (known != pattern) {
+    return followed.substr(0, expected.size()) == expected ? std::string(followed) : std::string();
+  }
   const bool is_fitting =
       followed == expected || without_slashes(followed.substr(0, followed.rfind('/') + 1)) == without_slashes(expected);
   return is_fitting ? std::string(followed) : std::string();

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,7 +15,7 @@ from pathlib import Path
 import kymograph as kymo
 import pytest
 from conftest import Run
-from support import info_of, sites_of
+from support import info_of, sites_of, spools_of
 
 
 def shared_memory() -> set[str]:
@@ -100,6 +101,46 @@ def test_a_failure_is_an_exception_with_its_reason(tmp_path: Path, capfd: pytest
     assert "No such file" in said
     with pytest.raises(RuntimeError, match="not started"):
         failed.open()
+
+
+def test_of_two_starts_at_once_one_records(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    barrier = threading.Barrier(2)
+    started: list[kymo.Recording] = []
+
+    def start() -> None:
+        barrier.wait()
+        started.append(kymo.start_capture(tmp_path / "run.kymo"))
+
+    for number in range(20):
+        threads = [threading.Thread(target=start) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        (run,) = [each for each in started if each]
+        assert run.is_running
+        assert kymo.stop_capture()
+        assert len(kymo.open(run.path).spans) == 0
+        assert len(list(tmp_path.iterdir())) == number + 1
+        started.clear()
+    assert "KYMO_FOLLOW" not in os.environ
+    assert capfd.readouterr().err.count("already") == 20
+
+
+def test_what_makes_way_leaves_nothing_in_shared_memory(run_script: Run, tmp_path: Path) -> None:
+    script = """
+        import os, kymograph as kymo
+        with kymo.capture("run.kymo", overwrite=True):
+            if os.fork() == 0:
+                with kymo.scope("work"):
+                    pass
+                os._exit(0)
+            os.wait()
+    """
+    run_script(script)
+    assert len(spools_of(tmp_path)) == 1
+    run_script(script.replace("os.fork() == 0", "False").replace("os.wait()", "pass"))
+    assert spools_of(tmp_path) == []
 
 
 def test_what_was_there_comes_back_if_a_run_does_not_start(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ TimelineOptions timeline_options(const CompareOptions& options) {
   return found;
 }
 
-/// Reduces the captures' paths in all that is printed or written to their names.
+/// Reduces the captures' paths in tables and files to their names; warnings on the terminal keep them.
 void name_captures_only(ComparisonReport& report) {
   const std::array<std::vector<std::string>, 2> captures{report.base_paths, report.new_paths};
   for (const std::vector<std::string>& side : captures) {

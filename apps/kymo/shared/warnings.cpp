@@ -227,7 +227,7 @@ void warn_of_alignment(const TimelineProcess& process, Warnings& warnings) {
 }
 
 /// Joins texts that differ in their subject alone, such as "run.kymo: was not closed", where there are many.
-void join_alike(std::vector<std::string>& texts) {
+std::vector<std::string> joined_alike(std::vector<std::string> texts) {
   constexpr std::size_t most_of_a_kind = 3;
   const auto predicate_of = [](const std::string& text) {
     const std::size_t at = text.find(": ");
@@ -247,12 +247,13 @@ void join_alike(std::vector<std::string>& texts) {
     text.insert(text.size() - predicate.size(), fmt::format(" and {} more", format_count(count - 1)));
     return !joined.insert(predicate).second;
   });
+  return texts;
 }
 
 }  // namespace
 
 void Warnings::print() const {
-  for (const std::string& text : texts) {
+  for (const std::string& text : joined_alike(texts)) {
     say("warning: {}\n", text);
   }
 }
@@ -298,7 +299,6 @@ Warnings find_warnings(const Timeline& timeline, const stats::DropTotals& drops)
       }
     }
   }
-  join_alike(warnings.texts);
   return warnings;
 }
 
