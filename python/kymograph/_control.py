@@ -57,7 +57,8 @@ def stop_capture() -> bool:
     """
     Finish the capture, including everything recorded before the call and GPU scopes.
 
-    Workers that still run finish theirs as well. The call waits for that, two seconds at most.
+    Workers that `capture` or `start_capture` handed the recording down to finish theirs as well. The call waits for
+    that, two seconds at most.
 
     Returns
     -------

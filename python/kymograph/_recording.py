@@ -248,8 +248,8 @@ def capture(
 
     The capture is complete after the block, also after an exception or Ctrl-C, and after SIGTERM or exit inside of it.
     Processes that are forked or started meanwhile write their own captures, without a call in them: forked ones from
-    their first event on, others from when they import the package. All are finished after the block:
-    its end waits for processes that go on, two seconds at most.
+    their first event on, others from when they import the package. Those that go on finish theirs at the end of the
+    block, which waits for that, two seconds at most.
 
     Parameters
     ----------
