@@ -479,6 +479,7 @@ int main(int argc, char** argv) {
       {"old-options-of-cpp", use_smaller_options_of_cpp},
   };
   modes.merge(fork_modes());
+  modes.merge(disk_modes());
   const auto found = modes.find(argc > 1 ? argv[1] : "");
   if (found == modes.end()) {
     return 2;

@@ -33,6 +33,25 @@ class ForkHarmTest : public HarmTest {
   }
 };
 
+/// Those beside a disk that stalls: the kernel holds the program's writes to its captures.
+class DiskHarmTest : public ForkHarmTest {
+ protected:
+  void SetUp() override {
+    ForkHarmTest::SetUp();
+    if (!IsSkipped() && run({"disk-answers"}) == 77) {
+      GTEST_SKIP() << "this kernel hands no system calls to user space";
+    }
+  }
+
+  int run_beside_disk(const std::string& mode) {
+    return run({mode}, {without_leak_detection(),
+                        without_race_detection(),
+                        with_option("ASAN_OPTIONS", "handle_segv=0"),
+                        with_option("TSAN_OPTIONS", "handle_segv=0"),
+                        {"KYMO_SAMPLE", "0"}});
+  }
+};
+
 TEST_F(ForkHarmTest, AChildMayTellAFactFirst) {
   EXPECT_EQ(run({"child-info"}, {without_leak_detection()}), 0) << output();
   EXPECT_EQ(counts(), (Counts{{"parent", 1000}, {"child", 1000}}));
@@ -86,6 +105,37 @@ TEST_F(ForkHarmTest, AHandlerMayForkWhereverItInterruptsTheRecorder) {
       EXPECT_TRUE(name == "parent" || name == "child" || (count == 1 && !name.empty())) << path << ": " << name;
     }
   }
+}
+
+TEST_F(DiskHarmTest, CallsAndForksGoOnWhileADiskStalls) {
+  for (const char* const mode : {"stalled-flush", "stalled-stop", "stalled-start"}) {
+    SCOPED_TRACE(mode);
+    EXPECT_EQ(run_beside_disk(mode), 0) << output();
+    const Counts counts = this->counts();
+    EXPECT_EQ(counts.at("before"), 1000U);
+    if (mode != std::string("stalled-start")) {
+      EXPECT_EQ(counts.at("stalled"), 10U);
+      EXPECT_EQ(counts.at("meanwhile"), 100'000U);
+      EXPECT_EQ(counts.at("in a thread of its own"), 1000U);
+    }
+    fs::remove_all(captures_);
+    fs::create_directory(captures_);
+  }
+}
+
+TEST_F(DiskHarmTest, ADiskThatHangsKeepsNoProgramFromItsEnd) {
+  EXPECT_EQ(run_beside_disk("hanging-disk"), 0) << output();
+  EXPECT_EQ(counts(), (Counts{{"before", 1000}}));
+}
+
+TEST_F(DiskHarmTest, ADiskThatHangsKeepsNoSignalFromEndingTheProgram) {
+  EXPECT_EQ(run_beside_disk("hanging-disk-term"), -SIGTERM) << output();
+  EXPECT_EQ(counts(), (Counts{{"before", 1000}}));
+}
+
+TEST_F(DiskHarmTest, ACrashBesideADiskThatHangsEndsTheProgram) {
+  EXPECT_EQ(run_beside_disk("hanging-disk-crash"), -SIGSEGV) << output();
+  EXPECT_EQ(counts(), (Counts{{"before", 1000}}));
 }
 
 TEST_F(HarmTest, ASinkThatHangsKeepsNoProgramFromItsEnd) {
