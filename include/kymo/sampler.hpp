@@ -60,8 +60,8 @@ struct KYMO_DETAIL_STANDARD_TYPES SamplerOptions {
 /// in its metrics and one line on stderr. Only the constructor throws.
 class KYMO_API Sampler {
  public:
-  /// Checks the options and finds the sensors; some milliseconds. Throws std::invalid_argument if a rate is out of
-  /// range, a sensor is unknown or a CPU does not exist.
+  /// Checks the options. Throws std::invalid_argument if a rate is out of range, a sensor is unknown or a CPU does not
+  /// exist.
   explicit Sampler(SamplerOptions options = {});
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
@@ -69,8 +69,8 @@ class KYMO_API Sampler {
   /// message says.
   ~Sampler();
 
-  /// Starts sampling. False if already running. Samples go to the same places as events; without a capture or sink they
-  /// are discarded.
+  /// Starts the threads, which find the sensors and sample them; less than a millisecond. False if already running.
+  /// Samples go to the same places as events; without a capture or sink they are discarded.
   bool start();
   /// Ends the threads and waits for them, as long as their sources take to read. May be started again.
   void stop() noexcept;

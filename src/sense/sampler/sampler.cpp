@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include <kymo/frame.hpp>
 #include <kymo/recorder.hpp>
@@ -100,7 +101,7 @@ class Sampler::Implementation {
       }
     }
     check_cpus(options_.cpus);
-    add(sense::make_sensors(options_.sensors, sense::SensorGroup::of_process));
+    sense::check_sensor_names(options_.sensors.sensors);
   }
 
   ~Implementation() { stop(); }
@@ -111,6 +112,7 @@ class Sampler::Implementation {
       return false;
     }
     state_.stop.reset();
+    state_.make_sensors = [this] { make_first_sensors(); };
     state_.claim_machine = [this] { claim_machine_slowly(); };
     state_.cpus = options_.cpus;
     state_.has_own_rates = std::any_of(options_.sensor_hz.begin(), options_.sensor_hz.end(),
@@ -118,6 +120,9 @@ class Sampler::Implementation {
     for (const TierThread& tier : tiers_) {
       state_.claiming_tier = tier.hz() != 0 ? tier.tier() : state_.claiming_tier;
     }
+    const auto first =
+        std::find_if(tiers_.begin(), tiers_.end(), [](const TierThread& tier) { return tier.hz() != 0; });
+    state_.first_tier = first != tiers_.end() ? first->tier() : state_.claiming_tier;
     claim_machine();
     describe_run();
     is_running_ = true;
@@ -185,21 +190,33 @@ class Sampler::Implementation {
     }
   }
 
-  /// Samples the machine if that is not another process's part. The lock is held for the lifetime of this object.
+  /// Takes on the machine if that is not another process's part. The lock is held for the lifetime of this object.
   void claim_machine() {
-    if (!has_machine_ && options_.sensors.covers_machine && machine_mode_ != sense::MachineMode::off &&
-        (machine_mode_ == sense::MachineMode::own || lock_.try_acquire())) {
-      add(sense::make_sensors(options_.sensors, sense::SensorGroup::quick_of_machine));
-      has_machine_ = true;
+    if (!has_machine_ && options_.sensors.covers_machine && machine_mode_ != sense::MachineMode::off) {
+      has_machine_ = machine_mode_ == sense::MachineMode::own || lock_.try_acquire();
     }
   }
 
-  /// The same from a tier's thread, which may take longer.
+  /// For the first tier's thread, so that start() need not wait for the machine's files to be found and opened.
+  void make_first_sensors() {
+    if (!std::exchange(has_process_sensors_, true)) {
+      add(sense::make_sensors(options_.sensors, sense::SensorGroup::of_process));
+    }
+    make_quick_sensors();
+  }
+
+  void make_quick_sensors() {
+    if (has_machine_ && !has_quick_sensors_.exchange(true)) {
+      add(sense::make_sensors(options_.sensors, sense::SensorGroup::quick_of_machine));
+    }
+  }
+
+  /// For the claiming tier's thread, which may take longer.
   void claim_machine_slowly() {
     claim_machine();
-    if (has_machine_ && !has_slow_sensors_) {
+    make_quick_sensors();
+    if (has_machine_ && !std::exchange(has_slow_sensors_, true)) {
       add(sense::make_sensors(options_.sensors, sense::SensorGroup::slow_of_machine));
-      has_slow_sensors_ = true;
     }
   }
 
@@ -242,7 +259,9 @@ class Sampler::Implementation {
   sense::MachineLock lock_;
   std::atomic<bool> is_running_{false};
   std::atomic<bool> has_machine_{false};
-  bool has_slow_sensors_ = false;  // used by the claiming tier's thread
+  std::atomic<bool> has_quick_sensors_{false};
+  bool has_process_sensors_ = false;  // used by the first tier's thread
+  bool has_slow_sensors_ = false;     // used by the claiming tier's thread
   sense::SamplingState state_;
   std::array<TierThread, 3> tiers_;
 };

@@ -12,20 +12,6 @@ namespace kymo::sense {
 
 namespace {
 
-void check_names(const std::vector<std::string>& names) {
-  const std::vector<std::string> known = sensor_names();
-  for (const std::string& name : names) {
-    const std::string bare = name.substr(name.starts_with('-') ? 1 : 0);
-    if (std::find(known.begin(), known.end(), bare) == known.end()) {
-      std::string message = "there is no sensor '" + bare + "'; there are";
-      for (const std::string& other : known) {
-        message += " " + other;
-      }
-      throw std::invalid_argument(message);
-    }
-  }
-}
-
 /// Whether a list of names requests a sensor: "cpu,memory", or "-gpu" for all but one.
 bool take(const std::vector<std::string>& names, const std::string& sensor) {
   const auto has = [&names](const std::string& name) {
@@ -62,9 +48,23 @@ bool is_of_power(std::string_view sensor) {
   return std::any_of(kinds.begin(), kinds.end(), [sensor](const SensorKind& kind) { return kind.power == sensor; });
 }
 
+void check_sensor_names(const std::vector<std::string>& names) {
+  const std::vector<std::string> known = sensor_names();
+  for (const std::string& name : names) {
+    const std::string bare = name.substr(name.starts_with('-') ? 1 : 0);
+    if (std::find(known.begin(), known.end(), bare) == known.end()) {
+      std::string message = "there is no sensor '" + bare + "'; there are";
+      for (const std::string& other : known) {
+        message += " " + other;
+      }
+      throw std::invalid_argument(message);
+    }
+  }
+}
+
 SensorList make_sensors(const SensorOptions& options, SensorGroup group) {
   const std::vector<std::string>& wanted = options.sensors;
-  check_names(wanted);
+  check_sensor_names(wanted);
   SensorContext context;
   context.root = without_end_slash(options.root);
   context.process = options.process != 0 ? options.process : static_cast<std::uint64_t>(::getpid());

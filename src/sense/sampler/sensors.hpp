@@ -31,6 +31,9 @@ enum class SensorGroup : std::uint8_t { all, of_process, quick_of_machine, slow_
 /// Creates the sensors of a group that the options request. Throws std::invalid_argument for a name that no sensor has.
 [[nodiscard]] SensorList make_sensors(const SensorOptions& options, SensorGroup group = SensorGroup::all);
 
+/// Throws std::invalid_argument for a name that no sensor has. "-name" excludes one.
+void check_sensor_names(const std::vector<std::string>& names);
+
 /// Whether a sensor can measure power.
 [[nodiscard]] bool is_of_power(std::string_view sensor);
 

@@ -254,7 +254,12 @@ void TierThread::start(SamplingState& state) {
   try {
     thread_ = std::thread([this, &state] {
       const base::Unchecked unchecked;
-      run(state);
+      try {
+        run(state);
+      } catch (...) {
+        base::say("no memory for the sampler: a tier of it has ended");
+        is_warm_ = true;
+      }
       const std::lock_guard lock(mutex_);
       has_ended_ = true;
       has_ticked_.notify_all();
@@ -316,6 +321,9 @@ std::int64_t TierThread::deadline_after(std::int64_t deadline_ns) const {
 void TierThread::run(SamplingState& state) {
   set_up_thread(tier_, state.cpus);
   prepare_thread();
+  if (tier_ == state.first_tier) {
+    state.make_sensors();
+  }
   const std::int64_t start_ns = base::monotonic_now_ns();
   deadline_ns_ = start_ns;
   cost_time_ns_ = start_ns;

@@ -33,6 +33,8 @@ using Labels = std::vector<std::pair<std::string, std::string>>;
 /// State shared by the tiers of one sampler.
 struct SamplingState {
   StopSignal stop;
+  std::function<void()> make_sensors;  ///< adds the first sensors; the first tier's thread calls it before it samples
+  Tier first_tier = Tier::slow;
   std::function<void()> claim_machine;  ///< adds the machine's sensors once nobody else samples it; one thread calls it
   Tier claiming_tier = Tier::slow;      ///< its thread calls claim_machine() once a second
   bool has_own_rates = false;           ///< a tier that is off may get sensors with rates of their own
