@@ -62,6 +62,7 @@ double measure_empty_scope_ns() noexcept {
   }
   detail::ThreadState& state = placed->state;
   state.scopes_end = chunk.get() + words - (detail::words_of_a_scope - 1);
+  state.opens_end = state.scopes_end;
   state.key = detail::first_key(1);
   kymo_site site{1, 0, "", "", "", 0, KYMO_SITE_SCOPE};
   std::uint64_t least = std::numeric_limits<std::uint64_t>::max();

@@ -8,6 +8,7 @@
 #include <future>
 #include <map>
 #include <memory>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -175,6 +176,58 @@ TEST_F(RecordingTest, SequencesOfATrackAreWithoutGapsAndOverlaps) {
       known->second = run.end_sequence;
     }
   }
+}
+
+/// Free words of the calling thread's chunk, beyond those that its open scopes need for their closes.
+std::int64_t unreserved_words() {
+  const detail::ThreadState& own = *kymo_thread_v2;
+  const std::uint64_t* const cursor = detail::cursor_of(*kymo_thread_v2).load(std::memory_order_relaxed);
+  return own.scopes_end + (detail::words_of_a_scope - 1) - cursor -
+         static_cast<std::int64_t>(detail::depth_of(own.key));
+}
+
+/// Scopes that go up and down between depths that change.
+struct Walk {
+  void go_deeper() {
+    KYMO_SCOPE("walk");
+    ++opened;
+    ++depth;
+    while (--steps > 0) {
+      least_unreserved = std::min(least_unreserved, unreserved_words());
+      if (steps % 4096 == 0) {
+        wanted = random() % 3 == 0 ? random() % 4 : random() % 5000;
+      }
+      if (random() % 64 == 0) {
+        message("between");
+      }
+      if (depth > wanted || random() % 8 == 0) {
+        break;
+      }
+      go_deeper();
+    }
+    --depth;
+  }
+
+  std::mt19937 random{1};
+  int steps = 400'000;
+  std::uint64_t opened = 0;
+  std::size_t depth = 0;
+  std::size_t wanted = 100;
+  std::int64_t least_unreserved = 0;
+};
+
+TEST_F(RecordingTest, AtWhateverDepthAChunkEndsItHasRoomForTheClosesThatAreDue) {
+  Walk walk;
+  std::thread([&walk] {
+    while (walk.steps > 0) {
+      walk.go_deeper();
+    }
+  }).join();
+  EXPECT_EQ(walk.least_unreserved, 0);
+  const std::vector<EventBatch> batches = recorded();
+  const std::vector<SeenScope> scopes = test::closed_scopes(batches);
+  EXPECT_EQ(scopes.size() + dropped_scopes(batches), walk.opened);
+  EXPECT_TRUE(std::none_of(scopes.begin(), scopes.end(), [](const SeenScope& scope) { return scope.is_forced; }));
 }
 
 TEST_F(RecordingTest, AnExitedThreadsOpenScopeIsClosedByForce) {

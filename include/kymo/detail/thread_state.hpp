@@ -57,6 +57,9 @@ struct alignas(256) ThreadState {
   std::uint64_t key = std::uint64_t{1} << 63U;  ///< busy
   std::uint64_t* scopes_end = nullptr;          ///< the first place in the chunk without room for a scope
   std::uint64_t time_base = 0;                  ///< counter value that the times of new words count from
+  /// Before this place, scopes open without a look at how many words their closes need. It lies where half of the words
+  /// that are free are used up: an open takes one and reserves one.
+  std::uint64_t* opens_end = nullptr;
 };
 
 static_assert(sizeof(Cursor) == sizeof(std::uint64_t*));

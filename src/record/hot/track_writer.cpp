@@ -58,6 +58,7 @@ void begin_chunk(TrackSlot& slot, std::uint32_t index, Chunk& chunk, std::uint64
   slot.current_chunk = index;
   slot.own().scopes_end =
       chunk.words + Recorder::instance().pool()->words_of(index) - spare_words - (detail::words_of_a_scope - 1);
+  slot.own().opens_end = nullptr;
   slot.true_time_base = header.time_base;
   slot.own().time_base = counter_in_use() ? header.time_base : unreachable_time_base();
 }
@@ -84,6 +85,7 @@ void fill_slot(TrackSlot& slot, TrackRole role) noexcept {
   slot.marked_stack = 0;
   slot.first_chunk.store(0, std::memory_order_relaxed);
   slot.own().scopes_end = nullptr;
+  slot.own().opens_end = nullptr;
   slot.cursor.store(nullptr, std::memory_order_relaxed);
 }
 
