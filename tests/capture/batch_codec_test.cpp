@@ -108,11 +108,11 @@ TEST(BatchCodec, ManyDeclarationsComeInPiecesThatFitIntoBlocks) {
   const Declarations all = source.wild_declarations(20'000);
   Declarations together;
   int pieces = 0;
-  for_each_piece(all, [&](const Declarations& piece) {
+  for_each_piece(all, [&](RowRange piece) {
     ++pieces;
     ByteBuffer raw;
     TableWriter table(raw, Packing::bits);
-    EXPECT_NO_THROW(encode_declarations(piece, table));
+    EXPECT_NO_THROW(encode_declarations(all, table, piece));
     BlockPayload payload;
     load_payload(raw, payload);
     Declarations decoded;

@@ -1,6 +1,7 @@
 #include "capture/format/declarations_codec.hpp"
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -151,7 +152,7 @@ void for_each_table(const Visit& visit, Set& set) {
 }
 
 template <typename Row>
-void write_rows(TableId id, const std::vector<Row>& rows, TableWriter& table) {
+void write_rows(TableId id, std::span<const Row> rows, TableWriter& table) {
   if (!rows.empty()) {
     table.begin(id);
     RowsOut<Row> columns(table, rows);
@@ -180,7 +181,7 @@ void read_rows(const TableView& table, std::vector<StackDeclaration>& stacks) {
   visit(columns, stacks.data());
 }
 
-std::vector<LabelRow> collect_labels(const std::vector<MetricDeclaration>& metrics) {
+std::vector<LabelRow> collect_labels(std::span<const MetricDeclaration> metrics) {
   std::vector<LabelRow> labels;
   for (std::size_t row = 0; row < metrics.size(); ++row) {
     for (const auto& [key, value] : metrics[row].labels) {
@@ -204,11 +205,16 @@ void distribute_labels(const TableView& table, std::vector<MetricDeclaration>& m
 
 }  // namespace
 
-void encode_declarations(const Declarations& declarations, TableWriter& table) {
-  const auto write = [&](TableId id, const auto& rows) {
+void encode_declarations(const Declarations& declarations, TableWriter& table, RowRange range) {
+  const auto write = [&]<typename Row>(TableId id, const std::vector<Row>& list) {
+    const std::size_t first = std::min(range.first, list.size());
+    const std::size_t count = std::min(range.count, list.size() - first);
+    range = {range.first - first, range.count - count};
+    const std::span rows(list.data() + first, count);
     write_rows(id, rows, table);
-    if (id == TableId::metrics) {
-      write_rows(TableId::metric_labels, collect_labels(declarations.metrics), table);
+    if constexpr (std::is_same_v<Row, MetricDeclaration>) {
+      const std::vector<LabelRow> labels = collect_labels(rows);
+      write_rows(TableId::metric_labels, std::span(labels), table);
     }
   };
   for_each_table(write, declarations);
@@ -243,38 +249,22 @@ std::size_t text_bytes(const Row& row) {
 
 }  // namespace
 
-void for_each_piece(const Declarations& declarations, const std::function<void(const Declarations&)>& take) {
-  std::size_t rows = 0;
+void for_each_piece(const Declarations& declarations, const std::function<void(RowRange)>& take) {
+  RowRange piece{0, 0};
   std::size_t bytes = 0;
-  const auto count = [&](const auto& list) {
-    rows += list.size();
+  const auto cut = [&](TableId /*id*/, const auto& list) {
     for (const auto& row : list) {
+      ++piece.count;
       bytes += text_bytes(row);
-    }
-  };
-  base::for_each_declaration_list(count, declarations);
-  if (rows <= max_piece_rows && bytes <= max_piece_bytes) {
-    take(declarations);
-    return;
-  }
-  Declarations piece;
-  rows = 0;
-  bytes = 0;
-  const auto cut = [&](const auto& list, auto& part) {
-    for (const auto& row : list) {
-      part.push_back(row);
-      ++rows;
-      bytes += text_bytes(row);
-      if (rows >= max_piece_rows || bytes >= max_piece_bytes) {
+      if (piece.count >= max_piece_rows || bytes >= max_piece_bytes) {
         take(piece);
-        piece.clear();
-        rows = 0;
+        piece = {piece.first + piece.count, 0};
         bytes = 0;
       }
     }
   };
-  base::for_each_declaration_list(cut, declarations, piece);
-  if (!piece.empty()) {
+  for_each_table(cut, declarations);
+  if (piece.count != 0 || piece.first == 0) {
     take(piece);
   }
 }

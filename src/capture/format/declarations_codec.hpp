@@ -11,6 +11,8 @@
 //   FRAME_STREAMS  1 name, 2 id, 3 process
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 
 #include <kymo/declarations.hpp>
@@ -19,14 +21,20 @@
 
 namespace kymo::capture {
 
-/// Appends a table for each non-empty vector. Throws std::length_error if the block is full.
-void encode_declarations(const Declarations& declarations, TableWriter& table);
+/// Rows of declarations, counted through all their lists in the order of the tables.
+struct RowRange {
+  std::size_t first = 0;
+  std::size_t count = SIZE_MAX;
+};
+
+/// Appends a table for each list that has rows in the range. Throws std::length_error if the block is full.
+void encode_declarations(const Declarations& declarations, TableWriter& table, RowRange range = {});
 
 /// Approximate memory to keep all of them: rows, texts and the index by id.
 [[nodiscard]] std::uint64_t memory_of(const Declarations& declarations);
 
-/// Passes on the declarations in pieces that fit a block each; in one piece if they are few.
-void for_each_piece(const Declarations& declarations, const std::function<void(const Declarations&)>& take);
+/// Cuts the declarations into pieces that fit a block each; into one piece if they are few or none.
+void for_each_piece(const Declarations& declarations, const std::function<void(RowRange)>& take);
 
 /// Appends the table's rows to `declarations`, which holds those of this payload. Returns whether it is a table of
 /// declarations. Throws DecodeError.

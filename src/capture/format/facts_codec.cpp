@@ -57,14 +57,17 @@ bool decode_capture_header(const TableView& table, CaptureHeader& header) {
 
 void encode_capture_end(const CaptureEnd& end, TableWriter& table) {
   table.begin(TableId::track_totals);
-  RowsOut<TrackTotals> columns(table, end.tracks);
-  visit(columns, end.tracks.data());
+  if (!end.tracks.empty()) {
+    RowsOut<TrackTotals> columns(table, end.tracks);
+    visit(columns, end.tracks.data());
+  }
   table.end();
   if (!end.facts.empty()) {
     table.begin(TableId::closing_facts);
     using Fact = decltype(end.facts)::value_type;
-    table.text_field(1, {end.facts, &Fact::first});
-    table.field(2, plain, {end.facts, &Fact::second});
+    RowsOut<Fact> columns(table, end.facts);
+    columns.text(1, &Fact::first);
+    columns.number(2, &Fact::second);
     table.end();
   }
 }
@@ -89,13 +92,15 @@ bool decode_capture_end(const TableView& table, CaptureEnd& end) {
 void encode_index(const IndexPage& page, TableWriter& table) {
   const auto& blocks = page.blocks;
   table.begin(TableId::blocks);
-  table.field(1, plain, {blocks, &BlockInfo::kind});
-  RowsOut<BlockInfo> columns(table, blocks);
-  visit(columns, blocks.data());
-  table.field(6, signed_values, blocks, [](const BlockInfo& block) {
-    return static_cast<std::uint64_t>(block.end_ns) - static_cast<std::uint64_t>(block.start_ns);
-  });
-  table.field(7, plain, {blocks, &BlockInfo::scope_events});
+  if (!blocks.empty()) {
+    RowsOut<BlockInfo> columns(table, blocks);
+    columns.number(1, &BlockInfo::kind);
+    visit(columns, blocks.data());
+    table.field(6, signed_values, blocks, [](const BlockInfo& block) {
+      return static_cast<std::uint64_t>(block.end_ns) - static_cast<std::uint64_t>(block.start_ns);
+    });
+    columns.number(7, &BlockInfo::scope_events);
+  }
   auto& facts = table.values();
   facts.assign({blocks.empty() ? 0 : blocks.front().offset, blocks.empty() ? 0 : blocks.front().number,
                 page.previous_index, page.all_declarations});

@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "capture/format/bytes.hpp"
@@ -29,19 +31,20 @@ class Origin {
   std::uint64_t start_;
 };
 
-/// Writes each field of all rows as a column.
+/// Writes each field of all rows as a column. There is at least one row.
 template <typename Row>
 class RowsOut {
  public:
-  RowsOut(TableWriter& table, const std::vector<Row>& rows, Origin origin = Origin(0))
-      : table_(table), rows_(rows), origin_(origin) {}
+  RowsOut(TableWriter& table, std::span<const Row> rows, Origin origin = Origin(0))
+      : table_(table), rows_(rows), first_(rows.front()), origin_(origin.start()) {}
 
   void time(std::uint8_t column, std::int64_t Row::*field) {
-    table_.field(column, wandering, {rows_, field}, origin_.start());
+    table_.time_field(column, rows_, &(first_.*field), origin_);
   }
   template <typename Field>
   void number(std::uint8_t column, Field Row::*field, Encoding encoding = plain) {
-    table_.field(column, encoding, {rows_, field});
+    static_assert(sizeof(Field) == 8 || !std::is_signed_v<Field>, "a narrow field is not widened by its sign");
+    table_.field(column, encoding, rows_, &(first_.*field), sizeof(Field));
   }
   template <typename Kind>
   void kind(std::uint8_t column, Kind Row::*field, Kind) {
@@ -52,12 +55,13 @@ class RowsOut {
     number(column, field);
   }
   void real(std::uint8_t column, double Row::*field) { number(column, field); }
-  void text(std::uint8_t column, std::string Row::*field) { table_.text_field(column, {rows_, field}); }
+  void text(std::uint8_t column, std::string Row::*field) { table_.text_field(column, rows_, &(first_.*field)); }
 
  private:
   TableWriter& table_;
-  const std::vector<Row>& rows_;
-  Origin origin_;
+  Rows rows_;
+  const Row& first_;
+  std::uint64_t origin_;
 };
 
 /// Appends the table's rows and fills each of their fields from its column. Throws DecodeError at a value that does not

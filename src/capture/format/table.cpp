@@ -128,21 +128,35 @@ void TableWriter::floats(std::uint8_t column, std::span<const double> values, bo
   }
 }
 
-void TableWriter::field(std::uint8_t column, Encoding encoding, const FieldOfRows& field, std::uint64_t origin) {
-  values_.clear();
-  for (std::size_t row = 0; row < field.count; ++row) {
-    std::uint64_t value = 0;
-    std::memcpy(&value, field.first + row * field.row_size, field.size);
-    values_.push_back(value - origin);
+void TableWriter::field(std::uint8_t column, Encoding encoding, const Rows& rows, const void* first, std::size_t size) {
+  values_.resize(rows.count);
+  const auto* place = static_cast<const std::byte*>(first);
+  for (std::uint64_t& value : values_) {
+    value = 0;
+    std::memcpy(&value, place, size);
+    place += rows.row_size;
   }
   numbers(column, encoding, values_);
 }
 
-void TableWriter::text_field(std::uint8_t column, const TextOfRows& field) {
-  for (std::size_t row = 0; row < field.count; ++row) {
-    add_text(*reinterpret_cast<const std::string*>(field.first + row * field.row_size));
+void TableWriter::time_field(std::uint8_t column, const Rows& rows, const std::int64_t* first, std::uint64_t origin) {
+  values_.resize(rows.count);
+  const auto* place = reinterpret_cast<const std::byte*>(first);
+  for (std::uint64_t& value : values_) {
+    std::memcpy(&value, place, sizeof value);
+    value -= origin;
+    place += rows.row_size;
   }
-  put_texts(column, field.count);
+  numbers(column, wandering, values_);
+}
+
+void TableWriter::text_field(std::uint8_t column, const Rows& rows, const std::string* first) {
+  const auto* place = reinterpret_cast<const std::byte*>(first);
+  for (std::size_t row = 0; row < rows.count; ++row) {
+    add_text(*reinterpret_cast<const std::string*>(place));
+    place += rows.row_size;
+  }
+  put_texts(column, rows.count);
 }
 
 void TableWriter::texts(std::uint8_t column, std::span<const std::string_view> texts) {

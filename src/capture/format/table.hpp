@@ -68,31 +68,12 @@ constexpr Encoding signed_values{Storage::packed, false, true};
 constexpr Encoding ascending{Storage::packed, true, false};
 constexpr Encoding wandering{Storage::packed, true, true};  ///< neighbours are close, in either direction
 
-/// One field of every row of a list: an integer, an enumerator or a double. Type-erased, so that the code behind it is
-/// compiled once instead of per field.
-struct FieldOfRows {
-  template <typename Row, typename Field>
-  FieldOfRows(const std::vector<Row>& rows, Field Row::*field) : row_size(sizeof(Row)), count(rows.size()) {
-    static_assert(sizeof(Field) == 8 || !std::is_signed_v<Field>, "a narrow field is not widened by its sign");
-    size = sizeof(Field);
-    first = rows.empty() ? nullptr : reinterpret_cast<const std::byte*>(&(rows.front().*field));
-  }
-
-  const std::byte* first = nullptr;
-  std::size_t size = 0;
-  std::size_t row_size = 0;
-  std::size_t count = 0;
-};
-
-/// The same for texts.
-struct TextOfRows {
+/// The rows of a list, whose fields become columns. Type-erased, so that the code behind it is compiled once instead of
+/// per field.
+struct Rows {
   template <typename Row>
-  TextOfRows(const std::vector<Row>& rows, std::string Row::*field)
-      : first(rows.empty() ? nullptr : reinterpret_cast<const std::byte*>(&(rows.front().*field))),
-        row_size(sizeof(Row)),
-        count(rows.size()) {}
+  explicit Rows(std::span<const Row> rows) : row_size(sizeof(Row)), count(rows.size()) {}
 
-  const std::byte* first;
   std::size_t row_size;
   std::size_t count;
 };
@@ -116,9 +97,12 @@ class TableWriter {
   /// Appends a finished lane; omitted if empty.
   void lane(std::uint8_t column, const NumberLane& lane);
 
-  /// Appends one field of all rows as a column of numbers relative to `origin`.
-  void field(std::uint8_t column, Encoding encoding, const FieldOfRows& field, std::uint64_t origin = 0);
-  void text_field(std::uint8_t column, const TextOfRows& field);
+  /// Appends one field of all rows as a column: an integer, an enumerator or a double of `size` bytes. `first` is that
+  /// of the first row.
+  void field(std::uint8_t column, Encoding encoding, const Rows& rows, const void* first, std::size_t size);
+  /// The same for times in nanoseconds since `origin`.
+  void time_field(std::uint8_t column, const Rows& rows, const std::int64_t* first, std::uint64_t origin);
+  void text_field(std::uint8_t column, const Rows& rows, const std::string* first);
   /// The same for a computed value: value(row) returns its 64-bit pattern.
   template <typename Rows, typename Value>
   void field(std::uint8_t column, Encoding encoding, const Rows& rows, Value value) {

@@ -205,9 +205,9 @@ void CaptureWriter::write_ended_tracks() {
   bool has_totals = !totals.tracks.empty();
   try {
     write_blocks([&] {
-      for_each_piece(called, [&](const Declarations& piece) {
+      for_each_piece(called, [&](RowRange piece) {
         TableWriter table = begin_tables();
-        encode_declarations(piece, table);
+        encode_declarations(called, table, piece);
         if (std::exchange(has_totals, false)) {
           encode_capture_end(totals, table);
         }
@@ -305,13 +305,13 @@ void CaptureWriter::set_closing_fact(std::string_view key, std::uint64_t value) 
 }
 
 void CaptureWriter::put_header() {
-  for_each_piece(declarations_.all(), [&](const Declarations& piece) {
+  for_each_piece(declarations_.all(), [&](RowRange piece) {
     TableWriter table = begin_tables();
     const BlockKind kind = next_number_ == 0 ? BlockKind::header : BlockKind::declarations;
     if (kind == BlockKind::header) {
       encode_capture_header(header_, table);
     }
-    encode_declarations(piece, table);
+    encode_declarations(declarations_.all(), table, piece);
     put_tables(kind, 0);
   });
 }
@@ -320,9 +320,9 @@ void CaptureWriter::put_declarations(const Declarations& declarations, std::int6
   if (declarations.empty()) {
     return;
   }
-  for_each_piece(declarations, [&](const Declarations& piece) {
+  for_each_piece(declarations, [&](RowRange piece) {
     TableWriter table = begin_tables();
-    encode_declarations(piece, table);
+    encode_declarations(declarations, table, piece);
     put_tables(BlockKind::declarations, time_ns);
   });
 }
