@@ -296,7 +296,7 @@ def follow(*, depth: int | None = None) -> Following:
     --------
     >>> following = kymograph.torch.follow()  # doctest: +SKIP
     """
-    if not hasattr(torch.compiler, "is_compiling"):
+    if not hasattr(getattr(torch, "compiler", None), "is_compiling"):
         raise RuntimeError(f"PyTorch {torch.__version__} is too old to be followed")
     with _lock:
         while _current:

@@ -14,7 +14,8 @@ from typing import Any
 import document
 import kymograph as kymo
 import pytest
-from support import places_of
+from conftest import Run
+from support import places_of, sites_of
 
 # Keras chooses its backend when it is imported.
 os.environ.setdefault("KERAS_BACKEND", "torch")
@@ -168,6 +169,54 @@ def test_what_is_followed_stays_as_it_was(tmp_path: Path) -> None:
     found = names_of(run.open())
     assert found.pop("Net") == 3
     assert set(found) <= {"OptimizedModule", "OptimizedModule._orig_mod"}
+
+
+def test_a_pytorch_that_is_too_old_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    from kymograph.torch import follow  # noqa: PLC0415
+
+    monkeypatch.delattr(torch, "compiler", raising=False)
+    with pytest.raises(RuntimeError, match=r"PyTorch .* is too old to be followed"):
+        follow()
+
+
+KEPT_LOADER = """
+    import json, sys
+    import kymograph as kymo
+    import torch
+
+    class Numbers(torch.utils.data.Dataset):
+        def __len__(self):
+            return 16
+
+        def __getitem__(self, index):
+            with kymo.scope("load"):
+                return torch.tensor(float(index))
+
+    if __name__ == "__main__":
+        loader = torch.utils.data.DataLoader(
+            Numbers(), batch_size=4, num_workers=2, persistent_workers=True, multiprocessing_context=sys.argv[1]
+        )
+        with kymo.capture("run.kymo") as run:
+            for _ in range(2):
+                for batch in kymo.frames(loader):
+                    with kymo.scope("train"):
+                        batch.sum().item()
+        assert all(worker.is_alive() for worker in loader._iterator._workers)
+        closed = [not kymo.open(path).damages for path in run.workers]
+        print(json.dumps(closed))
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_persistent_workers_of_a_loader_finish_their_captures_with_the_block(
+    run_script: Run, tmp_path: Path, method: str
+) -> None:
+    pytest.importorskip("torch")
+    done = run_script(KEPT_LOADER, method)
+    assert done.stdout.strip() == "[true, true]"
+    sites = sites_of(*tmp_path.glob("run*.kymo"))
+    assert (sites["load"], sites["train"], sites["wait for data"]) == (32, 8, 10)
 
 
 def test_where_there_is_a_gpu_its_events_time_the_scopes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
