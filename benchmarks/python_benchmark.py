@@ -126,22 +126,10 @@ def measure_programs(bench: Bench, rounds: int) -> dict[str, dict[str, list[tupl
             capture = bench.folder / f"{program}-{number}.kymo"
             trace = bench.folder / f"{program}.json"
             runs["plain"].append(timed_run(bench, own, sys.executable, script, program, *arguments))
-            runs["kymo"].append(
-                timed_run(
-                    bench,
-                    own,
-                    sys.executable,
-                    "-m",
-                    "kymograph",
-                    "record",
-                    "-q",
-                    "-o",
-                    capture,
-                    script,
-                    program,
-                    *arguments,
-                )
-            )
+            record = [sys.executable, "-m", "kymograph", "record", "-q"]
+            runs["kymo"].append(timed_run(bench, own, *record, "-o", capture, script, program, *arguments))
+            thinned = [*record, "--leaves-every", "16", "-o", bench.folder / f"thinned-{program}-{number}.kymo"]
+            runs["thinned"].append(timed_run(bench, own, *thinned, script, program, *arguments))
             peer = [sys.executable, "-m", "viztracer", "--quiet", "--ignore_c_function", "--tracer_entries", "20000000"]
             runs["viztracer"].append(timed_run(bench, own, *peer, "-o", trace, "--", script, program, *arguments))
             standard = [sys.executable, "-m", "cProfile", "-o", bench.folder / "profile"]
@@ -189,21 +177,32 @@ def subject_rows(results: dict[str, dict[str, list[float]]]) -> list[list[str]]:
 
 
 def program_rows(results: dict[str, dict[str, list[tuple[float, float]]]]) -> list[list[str]]:
-    measured = ["plain", "kymo", "viztracer", "cProfile", "added over viztracer's", "run over viztracer's"]
-    rows = [["every function", *measured, "goal", ""]]
+    others = ["kymo", "kymo, 1 in 16 calls of leaves", "viztracer", "cProfile"]
+    rows = [
+        ["every function", "plain", *others, "added over viztracer's", "run over viztracer's", "goal", "", "thinned"]
+    ]
     for program, runs in results.items():
         for part, what in enumerate(("whole run", "the program in it")):
-            plain, kymo, peer, standard = (
+            plain, *recorded = (
                 statistics.median(run[part] for run in runs[name])
-                for name in ("plain", "kymo", "viztracer", "cProfile")
+                for name in ("plain", "kymo", "thinned", "viztracer", "cProfile")
             )
-            others = [f"{seconds / plain:.2f} x" for seconds in (kymo, peer, standard)]
-            calls = int(runs["calls"][0][0])
-            title = f"{program}, {calls:,} calls: {what}"
+            kymo, thinned, peer, _ = recorded
+            title = f"{program}, {int(runs['calls'][0][0]):,} calls: {what}"
             # Runs are alike where the program does much between its calls, whatever a recorder adds.
             added = f"{(kymo - plain) / (peer - plain):.2f} x" if peer > plain else ""
             ratio = kymo / peer
-            rows.append([title, f"{plain * 1e3:,.0f} ms", *others, added, f"{ratio:.2f} x", *verdict(ratio, 0.6, "x")])
+            rows.append(
+                [
+                    title,
+                    f"{plain * 1e3:,.0f} ms",
+                    *(f"{seconds / plain:.2f} x" for seconds in recorded),
+                    added,
+                    f"{ratio:.2f} x",
+                    *verdict(ratio, 0.6, "x"),
+                    f"{thinned / peer:.2f} x",
+                ]
+            )
     return rows
 
 

@@ -31,14 +31,18 @@ def begin(options: dict[str, Any]) -> None:
     _record.enable()
     _follow_spawned(options)
     atexit.register(_end, options)
-    wanted = {name: options[name] for name in ("min_us", "include", "exclude", "c_functions")}
+    wanted = {name: options[name] for name in ("min_us", "include", "exclude", "c_functions", "leaves_every")}
     _record.start_tracing(**wanted)
 
 
 def _end(options: dict[str, Any]) -> None:
     left_out = _record.stop_tracing()
     if left_out:
-        said = f"{left_out} calls shorter than {options['min_us']:g} us"
+        every = options["leaves_every"]
+        said = f"{left_out} calls "
+        said += (
+            f"of leaf functions (1 in {every} is recorded)" if every > 1 else f"shorter than {options['min_us']:g} us"
+        )
         _record.set_info("python_calls_left_out", said)
         if not options["quiet"]:
             print(f"kymo: {said} were left out (process {os.getpid()})", file=sys.stderr)

@@ -6,6 +6,7 @@
 
 #include <kymo/kymo.h>
 
+#include "leaf_calls.hpp"
 #include "open_scope.hpp"
 
 namespace kymo::python {
@@ -28,7 +29,7 @@ class CallStack {
 
   /// A call begins. A null site is not recorded but takes a place. `owner` identifies calls, see pop_to.
   void push(kymo_site* site, const void* owner) {
-    Call call{site, owner, 0, {}};
+    Call call{site, owner, 0, {}, {}};
     if (site != nullptr && detail::scopes_on()) {
       if (shortest_ == 0) {
         call.token = detail::open_scope(*site);
@@ -38,6 +39,11 @@ class CallStack {
     }
     calls_.push_back(call);
   }
+  /// The same for a function's call, which may be thinned.
+  void push(TracedFunction& function, const void* owner) {
+    push(LeafCalls::site_of_next(function), owner);
+    calls_.back().look = LeafCalls::look_at(function);
+  }
 
   /// The innermost call ends. Does nothing if none is known, because it began before the tracing.
   void pop() {
@@ -45,6 +51,7 @@ class CallStack {
       return;
     }
     const Call call = calls_.back();
+    LeafCalls::finish(call.look);
     if (call.start != 0) {
       finish_held_back(call);
     } else {
@@ -64,6 +71,7 @@ class CallStack {
     const void* owner;
     std::uint64_t start;  ///< start time while its open is deferred; else 0
     detail::ScopeToken token;
+    LeafCalls::Look look;
   };
 
   CallStack() { calls_.reserve(256); }

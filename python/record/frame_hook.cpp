@@ -124,12 +124,25 @@ void keep_from_inlining(const FrameHead& head) {
 void keep_from_inlining(const FrameHead& /*head*/) {}
 #endif
 
+PyObject* evaluate_thinned(TracedFunction& function, PyThreadState* thread, Frame* frame, int has_exception) {
+  kymo_site* const site = LeafCalls::site_of_next(function);
+  if (site == nullptr || !detail::scopes_on()) {
+    return evaluate_plainly(thread, frame, has_exception);
+  }
+  const detail::ScopeToken token = detail::open_scope(*site);
+  const LeafCalls::Look look = LeafCalls::look_at(function);
+  PyObject* const result = evaluate_plainly(thread, frame, has_exception);
+  LeafCalls::finish(look);
+  close_in_any_order(token);
+  return result;
+}
+
 PyObject* evaluate(PyThreadState* thread, Frame* frame, int has_exception) {
   const FrameHead& head = head_of(frame);
   keep_from_inlining(head);
-  kymo_site* site = known_site(head.code);
-  if (site == nullptr) {
-    site = decide_site(head.code, head.globals);
+  TracedFunction* function = known_function(head.code);
+  if (function == nullptr) {
+    function = &decide_function(head.code, head.globals);
   }
   if (is_stack_half_full()) {
     if (leave_to_monitoring()) {
@@ -140,17 +153,20 @@ PyObject* evaluate(PyThreadState* thread, Frame* frame, int has_exception) {
       has_exception = 1;  // so that the frame ends like by an exception in it
     }
   }
-  if (site == &left_out_site || only_makes_generator(head) || is_inlined(head.code)) {
+  if (function->site == nullptr || only_makes_generator(head) || is_inlined(head.code)) {
     return evaluate_plainly(thread, frame, has_exception);
   }
   if (CallStack::has_shortest()) {
     CallStack& stack = CallStack::of_thread();
-    stack.push(site, nullptr);
+    stack.push(function->site, nullptr);
     PyObject* const result = evaluate_plainly(thread, frame, has_exception);
     stack.pop();
     return result;
   }
-  const detail::ScopeToken token = detail::scopes_on() ? detail::open_scope(*site) : detail::ScopeToken{};
+  if (LeafCalls::are_thinned()) {
+    return evaluate_thinned(*function, thread, frame, has_exception);
+  }
+  const detail::ScopeToken token = detail::scopes_on() ? detail::open_scope(*function->site) : detail::ScopeToken{};
   PyObject* const result = evaluate_plainly(thread, frame, has_exception);
   close_in_any_order(token);
   return result;

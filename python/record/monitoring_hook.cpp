@@ -14,30 +14,31 @@ namespace {
 
 PyObject* disable_here = nullptr;  // sys.monitoring.DISABLE, while the hook is begun
 
-/// Requests the frame only if its module is needed, because that creates a frame object.
-kymo_site* site_of_running(PyObject* object) {
+/// The function that runs; null if it is left out. Requests the frame only if its module is needed: that creates a
+/// frame object.
+TracedFunction* running_function(PyObject* object) {
   auto* const code = reinterpret_cast<PyCodeObject*>(object);
-  kymo_site* const known = known_site(code);
-  if (known == nullptr) {
-    return site_of_frame(code, PyEval_GetFrame());
+  TracedFunction* function = known_function(code);
+  if (function == nullptr) {
+    function = &function_of_frame(code, PyEval_GetFrame());
   }
-  return known != &left_out_site ? known : nullptr;
+  return function->site != nullptr ? function : nullptr;
 }
 
 /// A function starts or resumes.
 PyObject* on_begin(PyObject*, PyObject* const* arguments, Py_ssize_t /*count*/) {
-  kymo_site* const site = site_of_running(arguments[0]);
-  if (site == nullptr) {
+  TracedFunction* const function = running_function(arguments[0]);
+  if (function == nullptr) {
     return Py_NewRef(disable_here);
   }
-  CallStack::of_thread().push(site, arguments[0]);
+  CallStack::of_thread().push(*function, arguments[0]);
   Py_RETURN_NONE;
 }
 
 /// An exception is thrown into the function. This event cannot be disabled for one function.
 PyObject* on_throw(PyObject*, PyObject* const* arguments, Py_ssize_t /*count*/) {
-  if (kymo_site* const site = site_of_running(arguments[0])) {
-    CallStack::of_thread().push(site, arguments[0]);
+  if (TracedFunction* const function = running_function(arguments[0])) {
+    CallStack::of_thread().push(*function, arguments[0]);
   }
   Py_RETURN_NONE;
 }
@@ -57,7 +58,7 @@ void end_call(PyObject* code) {
 PyObject* on_end(PyObject*, PyObject* const* arguments, Py_ssize_t /*count*/) {
   if (CallStack::of_thread().innermost() == arguments[0]) {
     CallStack::of_thread().pop();
-  } else if (site_of_running(arguments[0]) == nullptr) {
+  } else if (running_function(arguments[0]) == nullptr) {
     return Py_NewRef(disable_here);
   } else {
     end_call(arguments[0]);
@@ -66,7 +67,7 @@ PyObject* on_end(PyObject*, PyObject* const* arguments, Py_ssize_t /*count*/) {
 }
 
 PyObject* on_unwind(PyObject*, PyObject* const* arguments, Py_ssize_t /*count*/) {
-  if (site_of_running(arguments[0]) != nullptr) {
+  if (running_function(arguments[0]) != nullptr) {
     end_call(arguments[0]);
   }
   Py_RETURN_NONE;

@@ -16,7 +16,7 @@ int on_event(PyObject* /*self*/, PyFrameObject* frame, int what, PyObject* argum
   switch (what) {
     case PyTrace_CALL: {
       PyCodeObject* const code = PyFrame_GetCode(frame);
-      CallStack::of_thread().push(site_of_frame(code, frame), nullptr);
+      CallStack::of_thread().push(function_of_frame(code, frame), nullptr);
       Py_DECREF(code);
       break;
     }

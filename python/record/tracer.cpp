@@ -20,8 +20,6 @@
 
 namespace kymo::python {
 
-kymo_site left_out_site{};
-
 namespace {
 
 struct Wanted {
@@ -58,34 +56,36 @@ bool is_tracing() {
   return code_extra_index >= 0;
 }
 
-kymo_site* decide_site(PyCodeObject* code, PyObject* globals) {
+TracedFunction& decide_function(PyCodeObject* code, PyObject* globals) {
+  static TracedFunction left_out;
   const KeptException kept;
   PyObject* const module = globals != nullptr ? PyDict_GetItemString(globals, "__name__") : nullptr;
-  kymo_site* site = intern_code(code, module);
-  site = is_wanted(*site) ? site : &left_out_site;
-  if (KYMO_CODE_SET_EXTRA(reinterpret_cast<PyObject*>(code), code_extra_index, site) != 0) {
+  kymo_site* const site = intern_code(code, module);
+  // As long as the process, like the sites.
+  TracedFunction* const function = is_wanted(*site) ? new TracedFunction{site} : &left_out;
+  if (KYMO_CODE_SET_EXTRA(reinterpret_cast<PyObject*>(code), code_extra_index, function) != 0) {
     PyErr_Clear();
   }
-  return site;
+  return *function;
 }
 
-kymo_site* site_of_frame(PyCodeObject* code, PyFrameObject* frame) {
-  kymo_site* site = known_site(code);
-  if (site == nullptr) {
-    const KeptException kept;
-    const Owned globals(frame == nullptr ? nullptr :
-#if PY_VERSION_HEX >= 0x030B0000
-                                         PyFrame_GetGlobals(frame)
-#else
-                                         PyObject_GetAttrString(reinterpret_cast<PyObject*>(frame), "f_globals")
-#endif
-    );
-    site = decide_site(code, globals.get());
+TracedFunction& function_of_frame(PyCodeObject* code, PyFrameObject* frame) {
+  if (TracedFunction* const known = known_function(code)) {
+    return *known;
   }
-  return site != &left_out_site ? site : nullptr;
+  const KeptException kept;
+  const Owned globals(frame == nullptr ? nullptr :
+#if PY_VERSION_HEX >= 0x030B0000
+                                       PyFrame_GetGlobals(frame)
+#else
+                                       PyObject_GetAttrString(reinterpret_cast<PyObject*>(frame), "f_globals")
+#endif
+  );
+  return decide_function(code, globals.get());
 }
 
 kymo_site* site_of_builtin(PyObject* callable) {
+  static kymo_site left_out_site{};
   static auto& sites = *new std::unordered_map<const void*, kymo_site*>;
   const void* const key = PyCFunction_Check(callable)
                               ? static_cast<const void*>(reinterpret_cast<PyCFunctionObject*>(callable)->m_ml)
@@ -172,13 +172,15 @@ bool read_patterns(PyObject* list, std::vector<std::string>& patterns) {
 }
 
 PyObject* start_tracing(PyObject*, PyObject* positional, PyObject* named) {
-  static const char* names[] = {"min_us", "include", "exclude", "c_functions", nullptr};
+  static const char* names[] = {"min_us", "include", "exclude", "c_functions", "leaves_every", nullptr};
+  constexpr double longest_leaf_us = 1;
   double min_us = 0;
+  unsigned leaves_every = 1;
   PyObject* include = nullptr;
   PyObject* exclude = nullptr;
   int has_c_functions = 0;
-  if (PyArg_ParseTupleAndKeywords(positional, named, "|$dOOp:start_tracing", const_cast<char**>(names), &min_us,
-                                  &include, &exclude, &has_c_functions) == 0 ||
+  if (PyArg_ParseTupleAndKeywords(positional, named, "|$dOOpI:start_tracing", const_cast<char**>(names), &min_us,
+                                  &include, &exclude, &has_c_functions, &leaves_every) == 0 ||
       (include != nullptr && !read_patterns(include, wanted().include)) ||
       (exclude != nullptr && !read_patterns(exclude, wanted().exclude))) {
     return nullptr;
@@ -187,14 +189,23 @@ PyObject* start_tracing(PyObject*, PyObject* positional, PyObject* named) {
     PyErr_SetString(PyExc_ValueError, "min_us must be a number of microseconds, 0 or more");
     return nullptr;
   }
+  if (leaves_every == 0 || (leaves_every > 1 && min_us > 0)) {
+    PyErr_SetString(PyExc_ValueError, "leaves_every must be 1 or more, and more than 1 only without min_us");
+    return nullptr;
+  }
   if (code_extra_index >= 0) {
     PyErr_SetString(PyExc_RuntimeError, "functions are traced already, or were: once a process");
     return nullptr;
   }
   code_extra_index = KYMO_CODE_EXTRA_INDEX(nullptr);
-  ::pthread_atfork(nullptr, nullptr, CallStack::forget_left_out);
+  ::pthread_atfork(nullptr, nullptr, [] {
+    CallStack::forget_left_out();
+    LeafCalls::forget_left_out();
+  });
   wanted().has_c_functions = has_c_functions != 0;
-  CallStack::set_shortest(min_us > 0 ? static_cast<std::uint64_t>(min_us * counter_steps_per_us()) : 0);
+  const double steps_per_us = min_us > 0 || leaves_every > 1 ? counter_steps_per_us() : 0;
+  CallStack::set_shortest(static_cast<std::uint64_t>(min_us * steps_per_us));
+  LeafCalls::thin(leaves_every, static_cast<std::uint64_t>(longest_leaf_us * steps_per_us));
   if (code_extra_index < 0 || !begin_hook()) {
     if (PyErr_Occurred() == nullptr) {
       PyErr_SetString(PyExc_RuntimeError, "Python has no room to trace functions in this process");
@@ -210,23 +221,26 @@ PyObject* stop_tracing(PyObject*, PyObject*) {
     return nullptr;
   }
   CallStack::of_thread().pop_all();
-  return PyLong_FromUnsignedLongLong(CallStack::left_out());
+  return PyLong_FromUnsignedLongLong(CallStack::left_out() + LeafCalls::left_out());
 }
 
 }  // namespace
 
 PyMethodDef tracing_functions[] = {
     {"start_tracing", as_method(start_tracing), METH_VARARGS | METH_KEYWORDS,
-     PyDoc_STR("start_tracing($module, /, *, min_us=0.0, include=(), exclude=(), c_functions=False)\n--\n\n"
-               "Record every Python function as a scope from now on, in this thread and in those that are started.\n\n"
-               "Once a process.\n\n"
-               "Parameters\n----------\n"
-               "min_us : float\n    Leave out calls that take less microseconds.\n"
-               "include, exclude : sequence of str\n    Patterns of module.qualname (``*``, ``?``).\n"
-               "c_functions : bool\n    Built-in functions too.")},
+     PyDoc_STR(
+         "start_tracing($module, /, *, min_us=0.0, include=(), exclude=(), c_functions=False, leaves_every=1)\n--\n\n"
+         "Record every Python function as a scope from now on, in this thread and in those that are started.\n\n"
+         "Once a process.\n\n"
+         "Parameters\n----------\n"
+         "min_us : float\n    Leave out calls that take less microseconds.\n"
+         "include, exclude : sequence of str\n    Patterns of module.qualname (``*``, ``?``).\n"
+         "c_functions : bool\n    Built-in functions too.\n"
+         "leaves_every : int\n    Of the calls of short functions that call no others, record one in so many. Not with\n"
+         "    `min_us`.")},
     {"stop_tracing", stop_tracing, METH_NOARGS,
      PyDoc_STR("stop_tracing($module, /)\n--\n\nEnd it.\n\nReturns\n-------\nint\n"
-               "    How many calls were left out for being short.")},
+               "    How many calls were left out: for being short, or of leaf functions.")},
     {nullptr, nullptr, 0, nullptr},
 };
 

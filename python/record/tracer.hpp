@@ -7,22 +7,20 @@
 //     monitoring_hook.cpp  from 3.12, in place of the others: sys.monitoring, which costs nothing in functions that are
 //                          left out, reports built-in functions, and needs no C stack
 //
-// The site of a code object is decided once and stored with it. Call everything here with the GIL held.
+// The function of a code object is decided once and stored with it. Call everything here with the GIL held.
 #pragma once
 
+#include "leaf_calls.hpp"
 #include "python.hpp"
 #include "sites.hpp"
 
 namespace kymo::python {
 
-/// Marks a code object that is not recorded.
-extern kymo_site left_out_site;
-
 /// Where sites are in what Python stores with a code object for others; negative before functions are traced.
 inline Py_ssize_t code_extra_index = -1;
 
-/// The site of a code object, or left_out_site; null if it has not been decided.
-[[nodiscard]] inline kymo_site* known_site(PyCodeObject* code) {
+/// The function of a code object; null if it has not been decided.
+[[nodiscard]] inline TracedFunction* known_function(PyCodeObject* code) {
 #if PY_VERSION_HEX < 0x030E0000
   // What Python's function for this reads, without the call.
   struct Extras {
@@ -31,20 +29,20 @@ inline Py_ssize_t code_extra_index = -1;
   };
   const auto* const extras = static_cast<const Extras*>(code->co_extra);
   return extras != nullptr && code_extra_index < extras->count
-             ? static_cast<kymo_site*>(extras->values[code_extra_index])
+             ? static_cast<TracedFunction*>(extras->values[code_extra_index])
              : nullptr;
 #else
   void* known = nullptr;
   if (PyUnstable_Code_GetExtra(reinterpret_cast<PyObject*>(code), code_extra_index, &known) != 0) {
     PyErr_Clear();
   }
-  return static_cast<kymo_site*>(known);
+  return static_cast<TracedFunction*>(known);
 #endif
 }
 /// Decides it by the module name in the globals, which may be null.
-[[nodiscard]] kymo_site* decide_site(PyCodeObject* code, PyObject* globals);
-/// The site of a frame's code; null if it is left out.
-[[nodiscard]] kymo_site* site_of_frame(PyCodeObject* code, PyFrameObject* frame);
+[[nodiscard]] TracedFunction& decide_function(PyCodeObject* code, PyObject* globals);
+/// The function of a frame's code.
+[[nodiscard]] TracedFunction& function_of_frame(PyCodeObject* code, PyFrameObject* frame);
 /// The site of a built-in function, by its definition, because the objects that refer to it are temporary. Null if it
 /// is left out.
 [[nodiscard]] kymo_site* site_of_builtin(PyObject* callable);

@@ -324,6 +324,42 @@ def test_short_calls_are_left_out_and_counted(record: Record, tmp_path: Path) ->
     assert any(f"{3002 - short} calls shorter than 15000 us" in text for text in said), said
 
 
+LEAVES = """
+    def leaf():
+        pass
+
+    def caller():
+        leaf()
+
+    def long():
+        sum(range(10_000))
+
+    for _ in range(1200):
+        long()
+    for _ in range(5000):
+        caller()
+"""
+
+
+# Frames are evaluated, or sys.monitoring reports the calls.
+@pytest.mark.parametrize("options", [(), ("--include", "__main__.*")])
+def test_calls_of_leaves_are_thinned_and_say_so(record: Record, tmp_path: Path, options: tuple[str, ...]) -> None:
+    done = record(LEAVES, options=("--hz", "0", "--leaves-every", "16", *options))
+    assert done.returncode == 0, done.stderr
+    assert functions_of(tmp_path / "run.kymo") == {
+        "<module>": 1,
+        "leaf": 1000,
+        "leaf (1 in 16 calls)": 4000 // 16,
+        "caller": 5000,
+        "long": 1200,
+    }
+    facts = [process["infos"] for process in info_of(tmp_path / "run.kymo")["processes"]]
+    (said,) = (known["python_calls_left_out"] for known in facts if "python_calls_left_out" in known)
+    left_out = re.fullmatch(r"(\d+) calls of leaf functions \(1 in 16 is recorded\)", said)
+    assert left_out is not None, said
+    assert int(left_out[1]) >= 4000 * 15 // 16
+
+
 def test_a_first_call_is_no_exception(record: Record, tmp_path: Path) -> None:
     source = """
         import threading, time
@@ -466,6 +502,8 @@ def test_what_cannot_be_run_is_said(tmp_path: Path) -> None:
     for arguments, status, said in (
         ([], 2, "a script, or -m and a module, is missing"),
         (["--min-us", "-1", "x.py"], 2, "--min-us"),
+        (["--leaves-every", "0", "x.py"], 2, "--leaves-every"),
+        (["--leaves-every", "4", "--min-us", "5", "x.py"], 2, "exclude each other"),
         (["missing.py"], 2, "can't open file 'missing.py'"),
         (["-m", "missing.module"], 1, "missing"),
     ):

@@ -1,0 +1,25 @@
+#include "leaf_calls.hpp"
+
+#include <string>
+
+#include "sites.hpp"
+
+namespace kymo::python {
+
+void LeafCalls::take(const Look& look) {
+  // An interrupt prolongs a call, and a chunk that ends moves the cursor too.
+  constexpr std::uint32_t most_unlike = looked_at / 20;
+  TracedFunction& function = *look.function;
+  const bool is_short = detail::read_counter() - look.begun < longest_;
+  const bool is_alone = detail::cursor_of(*kymo_thread_v2).load(__ATOMIC_RELAXED) == look.cursor;
+  function.unlike_a_leaf += is_short && is_alone ? 0U : 1U;
+  const bool is_leaf = ++function.calls == looked_at && function.unlike_a_leaf <= most_unlike;
+  if (is_leaf) {
+    const kymo_site& site = *function.site;
+    function.thinned_site = intern_site(std::string(site.name) + " (1 in " + std::to_string(every_) + " calls)",
+                                        site.function, site.file, static_cast<unsigned>(site.line));
+    function.calls = 0;
+  }
+}
+
+}  // namespace kymo::python
