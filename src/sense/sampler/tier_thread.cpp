@@ -256,8 +256,8 @@ void TierThread::start(SamplingState& state) {
       const base::Unchecked unchecked;
       try {
         run(state);
-      } catch (...) {
-        base::say("no memory for the sampler: a tier of it has ended");
+      } catch (const std::exception&) {
+        base::say("no memory for the sampler: one of its tiers has ended");
         is_warm_ = true;
       }
       const std::lock_guard lock(mutex_);
