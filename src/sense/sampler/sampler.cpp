@@ -112,7 +112,6 @@ class Sampler::Implementation {
       return false;
     }
     state_.stop.reset();
-    state_.make_sensors = [this] { make_first_sensors(); };
     state_.claim_machine = [this] { claim_machine_slowly(); };
     state_.cpus = options_.cpus;
     state_.has_own_rates = std::any_of(options_.sensor_hz.begin(), options_.sensor_hz.end(),
@@ -124,6 +123,8 @@ class Sampler::Implementation {
         std::find_if(tiers_.begin(), tiers_.end(), [](const TierThread& tier) { return tier.hz() != 0; });
     state_.first_tier = first != tiers_.end() ? first->tier() : state_.claiming_tier;
     claim_machine();
+    const bool has_fresh_machine = has_machine_ && !has_quick_sensors_;
+    state_.make_sensors = [this, has_fresh_machine] { make_first_sensors(has_fresh_machine); };
     describe_run();
     is_running_ = true;
     for (TierThread& tier : tiers_) {
@@ -198,23 +199,28 @@ class Sampler::Implementation {
   }
 
   /// For the first tier's thread, so that start() need not wait for the machine's files to be found and opened.
-  void make_first_sensors() {
+  void make_first_sensors(bool with_machine) {
     if (!std::exchange(has_process_sensors_, true)) {
       add(sense::make_sensors(options_.sensors, sense::SensorGroup::of_process));
     }
-    make_quick_sensors();
+    if (with_machine) {
+      make_quick_sensors();
+    }
   }
 
   void make_quick_sensors() {
-    if (has_machine_ && !has_quick_sensors_.exchange(true)) {
-      add(sense::make_sensors(options_.sensors, sense::SensorGroup::quick_of_machine));
-    }
+    has_quick_sensors_ = true;
+    add(sense::make_sensors(options_.sensors, sense::SensorGroup::quick_of_machine));
   }
 
   /// For the claiming tier's thread, which may take longer.
   void claim_machine_slowly() {
-    claim_machine();
-    make_quick_sensors();
+    if (!has_machine_) {
+      claim_machine();
+      if (has_machine_) {
+        make_quick_sensors();
+      }
+    }
     if (has_machine_ && !std::exchange(has_slow_sensors_, true)) {
       add(sense::make_sensors(options_.sensors, sense::SensorGroup::slow_of_machine));
     }
@@ -259,8 +265,8 @@ class Sampler::Implementation {
   sense::MachineLock lock_;
   std::atomic<bool> is_running_{false};
   std::atomic<bool> has_machine_{false};
-  std::atomic<bool> has_quick_sensors_{false};
   bool has_process_sensors_ = false;  // used by the first tier's thread
+  bool has_quick_sensors_ = false;    // set by the thread that makes them; start() reads it before there are threads
   bool has_slow_sensors_ = false;     // used by the claiming tier's thread
   sense::SamplingState state_;
   std::array<TierThread, 3> tiers_;
