@@ -179,7 +179,16 @@ def subject_rows(results: dict[str, dict[str, list[float]]]) -> list[list[str]]:
 def program_rows(results: dict[str, dict[str, list[tuple[float, float]]]]) -> list[list[str]]:
     others = ["kymo", "kymo, 1 in 16 calls of leaves", "viztracer", "cProfile"]
     rows = [
-        ["every function", "plain", *others, "added over viztracer's", "run over viztracer's", "goal", "", "thinned"]
+        [
+            "every function",
+            "plain",
+            *others,
+            "added over viztracer's",
+            "run over viztracer's",
+            "goal",
+            "",
+            "thinned over viztracer's",
+        ]
     ]
     for program, runs in results.items():
         for part, what in enumerate(("whole run", "the program in it")):

@@ -10,6 +10,9 @@ void LeafCalls::take(const Look& look) {
   // An interrupt prolongs a call, and a chunk that ends moves the cursor too.
   constexpr std::uint32_t most_unlike = looked_at / 20;
   TracedFunction& function = *look.function;
+  if (function.thinned_site != nullptr) {
+    return;  // another thread's call came first
+  }
   const bool is_short = detail::read_counter() - look.begun < longest_;
   const bool is_alone = detail::cursor_of(*kymo_thread_v2).load(__ATOMIC_RELAXED) == look.cursor;
   function.unlike_a_leaf += is_short && is_alone ? 0U : 1U;
