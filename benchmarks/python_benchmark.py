@@ -4,10 +4,10 @@
     benchmarks/python_benchmark.py BUILD [--rounds N]
 
 BUILD is a build folder in which the target `kymo_python` was built. Run it with the interpreter that it was built for,
-which has vor-profile, viztracer and nvtx: build/peers/bin/python3 for `dev` and `release`; that of a wheel, with its
-folder in build/wheel. Each recorder runs in a process of its own, one after the other, several times over; figures are
-medians of CPU times, as Markdown. A recorder whose output lacks a single scope makes it end with 1. A missed goal is no
-failure.
+which has vor-profile, viztracer, nvtx and pyperformance: build/peers/bin/python3 for `dev` and `release`; that of a
+wheel, with its folder in build/wheel. Each recorder runs in a process of its own, one after the other, several times
+over; figures are medians of CPU times, as Markdown. A recorder whose output lacks a single scope makes it end with 1. A
+missed goal is no failure.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent / "python"
-PROGRAMS = {"pidigits": ["60", "200"], "json_parser": ["4000"]}
+PROGRAMS = {"deltablue": ["60", "100"], "json_parser": ["4000"], "pidigits": ["60", "200"]}
 CALLS = 5000
 
 
