@@ -70,7 +70,7 @@ struct Subject {
 /// Part of a finding: a scope or a span in which the owner's time went.
 struct FindingPart {
   Subject subject;
-  std::string thread;  ///< the one with most of it
+  std::string thread;  ///< whose time it was; of the instance's own threads the one with most of it
   double excess_ns = 0;
 };
 
@@ -132,7 +132,9 @@ struct Finding {
 /// Why some instances of a site, or some frames, took longer than the usual ones.
 struct Explanation {
   std::string name;            ///< of the site; empty: frames of the main stream
+  std::string process;         ///< whose frames, where several processes marked theirs at a time: "game (process 123)"
   bool is_comparison = false;  ///< slow ones are those of the new captures, usual ones those of the base
+  bool is_chosen = false;      ///< slow ones are those of a number or an interval
   std::size_t instances = 0;
   std::size_t slow = 0;   ///< in the slow set; the slowest 500 are looked at
   std::size_t usual = 0;  ///< looked at
@@ -162,7 +164,8 @@ struct ExplainOptions {
 };
 
 /// Explains the slow frames of the main stream, the slow scopes of a site, or, without frames, those of the costliest
-/// sites: one explanation for each of up to three that have any. Never empty: where nothing is slow, the explanation of
+/// sites: one explanation for each of up to three that have any. Frames of several processes that ran at a time are
+/// explained one process after the other. Never empty: where nothing is slow, the explanation of
 /// the first has no findings. Throws SelectionError if the site or the frame does not exist, or there is nothing to
 /// explain.
 ///

@@ -31,4 +31,20 @@ std::unordered_map<TrackId, std::vector<ThreadId>> threads_of_tracks(const Decla
   return threads;
 }
 
+std::vector<std::string> names_of_threads(const Declarations& declared) {
+  std::vector<std::string> names;
+  names.reserve(declared.threads.size());
+  for (const ThreadDeclaration& thread : declared.threads) {
+    names.push_back(thread.name);
+  }
+  const auto threads = threads_of_tracks(declared);
+  for (const TrackDeclaration& track : declared.tracks) {
+    const auto found = threads.find(track.id);
+    for (std::size_t i = 0; found != threads.end() && !track.name.empty() && i < found->second.size(); ++i) {
+      names[found->second[i].index()] = track.name;
+    }
+  }
+  return names;
+}
+
 }  // namespace kymo::timeline

@@ -1,6 +1,7 @@
 // Threads that were observed from outside, and the tracks that they recorded themselves.
 #pragma once
 
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -13,5 +14,8 @@ namespace kymo::timeline {
 /// the machine that was observed, one after the other. None for tracks of fibers and of other kinds.
 [[nodiscard]] KYMO_API std::unordered_map<TrackId, std::vector<ThreadId>> threads_of_tracks(
     const Declarations& declared);
+
+/// The names of observed threads: the program's own where it gave one, else the kernel's; by the threads' order.
+[[nodiscard]] KYMO_API std::vector<std::string> names_of_threads(const Declarations& declared);
 
 }  // namespace kymo::timeline

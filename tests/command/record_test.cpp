@@ -125,6 +125,12 @@ TEST_F(Record, SignalsThatAreIgnoredAreIgnoredByTheCommandToo) {
       run_any({"/bin/grep", "SigIgn", "/proc/self/status"}).out);
 }
 
+TEST_F(Record, ItSaysThatTheFileGotAnotherNameEvenWhereItIsQuiet) {
+  EXPECT_EQ(kymo({"record", "-q", "--hz", "0", "-o", "run.kymo", "--", "/bin/true"}).err, "");
+  EXPECT_EQ(kymo({"record", "-q", "--hz", "0", "-o", "run.kymo", "--", "/bin/true"}).err,
+            "kymo: run.kymo is there already: this recording is run-1.kymo\n");
+}
+
 TEST_F(Record, KeepsTheCommandsOwnInputAndOutput) {
   const CommandResult result = run_any(
       {"/bin/sh", "-c", std::string("echo in | ") + KYMO_COMMAND + " record -q -- /bin/sh -c 'cat; echo problem >&2'"});

@@ -105,6 +105,7 @@ TEST_F(ExplainEnergy, NamesTheScopeThatRanForLongerBesideAnother) {
   // The other has 60 ms less of a whole 20 W, and half of 30 W instead: 0.3 J less.
   ASSERT_EQ(why.less.size(), 1U);
   EXPECT_NEAR(why.less.front().excess_joules, -0.3, 0.02);
+  EXPECT_NE(why.less.front().text.find(": for less time (59.8 ms"), std::string::npos) << why.less.front().text;
   EXPECT_NEAR(why.excess_joules(), 0.6, 0.02);
   EXPECT_NEAR(why.unexplained_joules, 0, 0.01);
 }

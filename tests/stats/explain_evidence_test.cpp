@@ -118,6 +118,141 @@ TEST_F(ExplainEvidence, TextsAndTruthValuesThatGoWithSlowCallsAreNamed) {
   EXPECT_EQ(text.find("name = "), std::string::npos) << text;
 }
 
+TEST_F(ExplainEvidence, ANumberThatIsTestedByItsMeanIsSaidByItsMean) {
+  write(200, [](MadeUpProgram& program, TrackId main, int frame) {
+    program.open(main, "decode");
+    // Most slow calls have as many as the usual ones.
+    const bool is_large = frame % 40 == 5;
+    program.argument(main, "entities", std::int64_t{is_large ? 5'000 : 1'000});
+    program.run(main, 300 * microsecond + (frame % 10 == 5 ? 2 * ms : 0));
+    program.close(main);
+  });
+  const Explanation why = explain_it();
+  ASSERT_EQ(why.findings.size(), 1U);
+  EXPECT_NE(why.findings.front().text.find("entities = 2000 against 1000"), std::string::npos)
+      << why.findings.front().text;
+}
+
+TEST_F(ExplainEvidence, AnArgumentOfTheScopeAroundTheCauseIsNamedWithItsScope) {
+  write(200, [](MadeUpProgram& program, TrackId main, int frame) {
+    const bool is_slow = frame % 10 == 5;
+    program.open(main, "request");
+    program.argument(main, "batch", std::int64_t{is_slow ? 32 : 4});
+    program.argument(main, "model", std::string(is_slow ? "large" : "small"));
+    program.open(main, "infer");
+    program.scope(main, "multiply", 300 * microsecond + (is_slow ? 2 * ms : 0));
+    program.close(main);
+    program.close(main);
+    program.open(main, "log");  // not around it
+    program.argument(main, "lines", std::int64_t{is_slow ? 7 : 1});
+    program.close(main);
+  });
+  ExplainOptions of_requests;
+  of_requests.site = "request";
+  for (const ExplainOptions& options : {ExplainOptions(), of_requests}) {
+    const Explanation why = explain_it(options);
+    ASSERT_EQ(why.findings.size(), 1U);
+    const std::string& text = why.findings.front().text;
+    EXPECT_EQ(text.find("computing in \"multiply\""), 0U) << text;
+    EXPECT_NE(text.find("batch of \"request\" = 32 against 4"), std::string::npos) << text;
+    EXPECT_NE(text.find("model of \"request\" = large in 100 % of calls against 0 %"), std::string::npos) << text;
+    EXPECT_EQ(text.find("lines"), std::string::npos) << text;
+  }
+}
+
+TEST_F(ExplainEvidence, AllWhoHeldALockAreNamedEachWithItsPart) {
+  std::vector<TrackId> loaders;
+  write(200, [&](MadeUpProgram& program, TrackId main, int frame) {
+    if (frame == 1) {
+      loaders = {program.thread("textures"), program.thread("sounds")};
+    }
+    if (frame % 10 == 5) {
+      const bool is_first = frame % 20 == 5;
+      const TrackId loader = loaders[is_first ? 0 : 1];
+      program.idle_until(loader, program.now(main));
+      program.scope(loader, "load", is_first ? 6 * ms : 4 * ms);
+      program.hold("assets", is_first ? "textures" : "sounds", program.now(main), program.now(loader));
+      program.open(main, "draw");
+      program.wait_for_lock(main, "assets", "textures", program.now(loader));
+      program.close(main);
+    }
+  });
+  const Explanation why = explain_it();
+  ASSERT_EQ(why.findings.size(), 1U);
+  const Finding& finding = why.findings.front();
+  EXPECT_NE(finding.text.find("held by textures and sounds in \"load\""), std::string::npos) << finding.text;
+  ASSERT_EQ(finding.parts.size(), 2U);
+  EXPECT_EQ(finding.parts[0].thread, "textures");
+  EXPECT_NEAR(finding.parts[0].excess_ns, 3e6, 0.1e6);
+  EXPECT_EQ(finding.parts[1].thread, "sounds");
+  EXPECT_NEAR(finding.parts[1].excess_ns, 2e6, 0.1e6);
+}
+
+TEST_F(ExplainEvidence, ATargetThatAllMissLeavesNothingToCompareWith) {
+  write_slow({10, 30, 50, 70}, 3 * ms);
+  ExplainOptions options;
+  options.slow.over_ns = 1;
+  const Explanation why = explain_it(options);
+  EXPECT_EQ(why.slow, 100U);
+  EXPECT_EQ(why.usual, 0U);
+  EXPECT_EQ(describe(why).find("nothing can be compared: all 100 frames count as slow, 2.4"), 0U) << describe(why);
+}
+
+TEST_F(ExplainEvidence, FramesOfAChosenTimeAreNotCalledTheSlowest) {
+  write_slow({10, 12, 14, 16}, 3 * ms);
+  ExplainOptions options;
+  options.slow.time = TimeRange{0, 40 * ms};
+  EXPECT_NE(describe(explain_it(options)).find(" of 100 frames take "), std::string::npos);
+  EXPECT_EQ(describe(explain_it(options)).find("slowest"), std::string::npos) << describe(explain_it(options));
+}
+
+/// Two programs that run at a time: frames of 1 ms with a rare cause, and frames of 5 ms. A third one came before them.
+class ExplainProcesses : public ExplainedFrames {
+ protected:
+  void write_both(const std::string& first_rank, const std::string& second_rank) {
+    write_frames(1, first_rank, 1 * ms, true);
+    write_frames(2, second_rank, 5 * ms, false);
+  }
+  void write_frames(std::uint64_t pid, const std::string& rank, std::int64_t frame_ns, bool has_cause) {
+    paths_.push_back(directory_ / (std::to_string(pid) + ".kymo"));
+    MadeUpProgram program(paths_.back(), true, pid, rank);
+    const TrackId main = program.thread("main");
+    stats::RandomSource random(pid);
+    program.frame(main);
+    for (int frame = 1; frame <= 200; ++frame) {
+      program.scope(main, has_cause ? "serve" : "simulate",
+                    frame_ns + static_cast<std::int64_t>(random.normal() * 10e3));
+      if (has_cause && frame % 20 == 7) {
+        program.scope(main, "rehash", 1 * ms);
+      }
+      program.frame(main);
+    }
+    program.finish();
+  }
+  std::vector<std::string> paths_;
+  TemporaryDirectory directory_;
+};
+
+TEST_F(ExplainProcesses, FramesOfProcessesThatRunAtATimeAreExplainedApart) {
+  write_both("", "");
+  const std::vector<Explanation> all = explain(Timeline(paths_));
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].process, "program (process 1)");
+  ASSERT_EQ(all[0].findings.size(), 1U);
+  EXPECT_EQ(all[0].findings.front().text.find("computing in \"rehash\""), 0U);
+  EXPECT_EQ(describe(all[0]).find("the 10 slowest of 200 frames of program (process 1) take "), 0U) << describe(all[0]);
+  EXPECT_EQ(all[1].process, "program (process 2)");
+  EXPECT_TRUE(all[1].findings.empty());
+}
+
+TEST_F(ExplainProcesses, RanksOfOneJobAreOne) {
+  write_both("0", "1");
+  const std::vector<Explanation> all = explain(Timeline(paths_));
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].process, "");
+  EXPECT_EQ(all[0].instances, 400U);
+}
+
 TEST_F(ExplainEvidence, TheNumbersOfGpuScopesSayNothing) {
   write(200, [](MadeUpProgram& program, TrackId main, int frame) {
     const bool is_slow = frame > 150 && frame % 5 == 0;

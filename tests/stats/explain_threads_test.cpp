@@ -100,6 +100,24 @@ TEST(ExplainMigrations, MoreCallsNeedNoOtherReason) {
   EXPECT_EQ(text.find("moved"), std::string::npos) << text;
 }
 
+TEST(ExplainThreadNames, AThreadIsCalledWhatItsProgramCallsIt) {
+  TrackId streamer{};
+  const std::string text = explain_moves([&](MadeUpProgram& program, TrackId main, bool is_slow, int frame) {
+    if (frame == 1) {
+      streamer = program.thread("streamer");
+      program.name_for_kernel(streamer, "game");
+    }
+    if (is_slow) {
+      program.idle_until(streamer, program.now(main));
+      program.run(streamer, 2 * ms);
+      program.open(main, "draw");
+      program.block(main, 2 * ms);
+      program.close(main);
+    }
+  });
+  EXPECT_EQ(text, "blocked in \"draw\" (game.cpp:72) while thread streamer ran 100 % of the time");
+}
+
 TEST(ExplainFaults, ThoseOfTheThreadThatHasThemGoAlong) {
   const auto faults_of = [](const char* name, const char* thread) {
     MetricDeclaration metric;

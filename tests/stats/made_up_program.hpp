@@ -20,8 +20,9 @@ namespace kymo::test {
 /// Times are nanoseconds. Each thread has its own clock, which the calls move.
 class MadeUpProgram {
  public:
-  explicit MadeUpProgram(const std::string& path, bool has_states = false)
-      : writer_(path, options()), has_states_(has_states) {}
+  explicit MadeUpProgram(const std::string& path, bool has_states = false, std::uint64_t pid = 1,
+                         const std::string& rank = {})
+      : writer_(path, options(pid, rank)), has_states_(has_states), pid_(pid) {}
 
   /// A thread at time 0.
   TrackId thread(const std::string& name) {
@@ -29,9 +30,15 @@ class MadeUpProgram {
     Thread& one = threads_[track];
     one.run.track = track;
     if (has_states_) {
-      one.state_run.thread = observed(name, 1);
+      one.state_run.thread = observed(name, pid_);
     }
     return track;
+  }
+  /// The kernel's name of a thread, where the program's is another.
+  void name_for_kernel(TrackId track, const std::string& name) {
+    for (ThreadDeclaration& thread : pending_.threads) {
+      thread.name = thread.id == threads_[track].state_run.thread ? name : thread.name;
+    }
   }
   /// A thread at time 0 that is observed only, since it has no scopes. Its id is no track's.
   TrackId thread_without_scopes(const std::string& name, std::uint64_t pid = 1) {
@@ -196,9 +203,9 @@ class MadeUpProgram {
     std::int64_t unsampled_ns = 0;  // CPU time since the last sample
   };
 
-  static capture::CaptureWriterOptions options() {
+  static capture::CaptureWriterOptions options(std::uint64_t pid, const std::string& rank) {
     capture::CaptureWriterOptions options;
-    options.declarations.processes.push_back({ProcessId{1}, 1, "host", "boot", "", "program"});
+    options.declarations.processes.push_back({ProcessId{1}, pid, "host", "boot", rank, "program"});
     options.declarations.frame_streams.push_back({FrameStreamId{1}, ProcessId{1}, ""});
     return options;
   }
@@ -378,6 +385,7 @@ class MadeUpProgram {
 
   capture::CaptureWriter writer_;
   bool has_states_;
+  std::uint64_t pid_;
   std::map<TrackId, Thread> threads_;
   std::map<ThreadId, std::vector<ThreadState>> others_;
   std::vector<ThreadDeclaration> observed_;

@@ -103,18 +103,53 @@ TEST(RunStates, TheEndOfAProcessEndsTheWaitOfItsParent) {
 
 TEST(RunStates, AParentThatGoesOnLaterWasWokenBySomethingElse) {
   RunStates states;
-  take_all(states, end_of_a_child(1'000'050'001));
+  take_all(states, end_of_a_child(50'050'001));
   EXPECT_EQ(wakes_of(states), std::vector<std::string>());
+}
+
+/// The end of the child, where the wait's stack tells what the parent waits for.
+std::vector<std::string> wakes_of_a_parent_that_waits_for(WaitEnd end, std::int64_t goes_on_ns) {
+  RunStates states;
+  states.set_read_wait([end](std::span<const std::uint64_t> chain) {
+    EXPECT_EQ(std::vector(chain.begin(), chain.end()), std::vector<std::uint64_t>{7});
+    return end;
+  });
+  std::vector<KernelRecord> records = end_of_a_child(goes_on_ns);
+  KernelRecord leaves = make(Kind::leaving, 20, 100);
+  leaves.kernel_chain = {7};
+  records.insert(records.begin() + 3, leaves);
+  take_all(states, records);
+  return wakes_of(states);
+}
+
+TEST(RunStates, AParentThatWaitsForChildrenHasASecondToGoOn) {
+  EXPECT_EQ(wakes_of_a_parent_that_waits_for(WaitEnd::child, 900'000'000).size(), 1U);
+  EXPECT_EQ(wakes_of_a_parent_that_waits_for(WaitEnd::child, 1'000'050'001).size(), 0U);
+}
+
+TEST(RunStates, WhoSleepsIsNotWokenByTheEndOfAChild) {
+  EXPECT_EQ(wakes_of_a_parent_that_waits_for(WaitEnd::unknown, 60'000).size(), 1U);
+  EXPECT_EQ(wakes_of_a_parent_that_waits_for(WaitEnd::timer, 60'000).size(), 0U);
+}
+
+TEST(RunStates, AThreadThatDidNotStartTheChildIsNotWokenByItsEnd) {
+  RunStates states;
+  std::vector<KernelRecord> records = end_of_a_child(70'000);
+  records.insert(records.begin() + 1,
+                 {fork_of(100, 6, 101), make(Kind::switched_in, 7, 101), make(Kind::blocked, 8, 101)});
+  records.insert(records.end() - 1, make(Kind::switched_in, 60'000, 101));
+  take_all(states, records);
+  EXPECT_EQ(wakes_of(states), std::vector<std::string>{"100 by 200 at 50000"});
 }
 
 TEST(RunStates, AWaitThatIsHandedOverInPartsIsEndedByTheEndOfAProcessAllTheSame) {
   RunStates states;
-  std::vector<KernelRecord> records = end_of_a_child(700'000'000);
+  std::vector<KernelRecord> records = end_of_a_child(45'000'000);
   const KernelRecord goes_on = records.back();
   records.pop_back();
   take_all(states, records);
   std::map<ThreadId, std::uint64_t> tids;
-  collect(states, 400'000'000, 1'000, &tids);
+  collect(states, 30'000'000, 1'000, &tids);
   states.take(goes_on);
   EventBatch batch;
   states.collect(800'000'000, 1'000, batch);

@@ -285,6 +285,7 @@ Json json_of(const Timeline& timeline, const Explanation& why) {
   return {{"text", describe(why)},
           {"is_comparison", why.is_comparison},
           {"site", why.name.empty() ? Json() : Json(why.name)},
+          {"process", why.process.empty() ? Json() : Json(why.process)},
           {"instances", why.instances},
           {"slow", why.slow},
           {"usual", why.usual},

@@ -223,6 +223,9 @@ bool finish(const RecordOptions& options, const capture::MergeOptions::Facts& fa
     }
     if (!options.is_quiet) {
       report_capture(options, parts, machine, threads, report);
+    } else if (report.output != options.output) {
+      // Whoever opens what was named would read another recording.
+      say("kymo: {} is there already: this recording is {}\n", printable(options.output), printable(report.output));
     }
     if (options.reports_energy) {
       attempt([&] { report_energy(options, report.output); });

@@ -78,6 +78,7 @@ void RecordedThreads::attach_sampling(bool is_running) {
     has_unwinder_ = unwinder->is_running();
     stacks_.emplace(std::move(unwinder), choice.samples_waits);
     stacks_->set_meanwhile([this] { events_.make_room(); });
+    states_.set_read_wait([this](std::span<const std::uint64_t> chain) { return stacks_->read_wait(chain); });
     samples_kernel_ = choice.samples_kernel;
     samples_waits_ = choice.samples_waits;
     return;

@@ -42,7 +42,7 @@ void sort_by_energy(const Timeline& timeline, std::vector<stats::SiteEnergy>& si
 [[noreturn]] void fail_without_power(const stats::EnergyStatistics& statistics, const StatsOptions& options) {
   if (statistics.left_out.empty()) {
     throw Failure(
-        "no power was recorded: there is no metric in watts or joules. Record with a sampler where the machine has a "
+        "no power was recorded: there is no metric in watts and no energy counter in joules. Record with a sampler where the machine has a "
         "source of power that may be read");
   }
   std::string there;

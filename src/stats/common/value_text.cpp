@@ -153,4 +153,14 @@ std::string count_text(std::uint64_t count) {
   return text;
 }
 
+std::string shortened(const std::string& text, std::size_t most) {
+  if (text.size() <= most) {
+    return text;
+  }
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) {
+    --most;
+  }
+  return text.substr(0, most) + "...";
+}
+
 }  // namespace kymo::stats

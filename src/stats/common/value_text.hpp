@@ -1,8 +1,9 @@
-// Numbers with their units as readable text: in tables, pictures and the panel.
+// Numbers with their units as readable text, and long texts cut: in tables, pictures and the panel.
 //
 // Independent of the locale. All functions are thread-safe.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -26,5 +27,8 @@ struct NumberForm {
 
 /// "1,234,567".
 [[nodiscard]] KYMO_API std::string count_text(std::uint64_t count);
+
+/// At most so many bytes of a text, whole characters, and "..." after them.
+[[nodiscard]] std::string shortened(const std::string& text, std::size_t most);
 
 }  // namespace kymo::stats

@@ -6,8 +6,8 @@
 #include <limits>
 #include <map>
 #include <numeric>
-#include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -31,23 +31,26 @@ constexpr std::string_view numbering_argument = "correlation";
 
 /// A number, or how often an argument has a text.
 struct ArgumentColumn {
+  SubjectId outer = 0;  ///< the scope around the cause's own that has it; 0: the cause's own
   NameId name{};
   const std::string* text = nullptr;  ///< none: a number
   std::vector<double> values;         ///< by instance; NaN: the instance has no such argument
-  double slow = 0;                    ///< median, of a text the mean
+  double slow = 0;                    ///< mean
   double usual = 0;
   double variation = 0;  ///< of a text; numbers come first
   double p_value = 1;
 };
 
-using ArgumentColumns = std::map<std::pair<NameId, std::uint32_t>, ArgumentColumn>;
+/// Of which scope, whose name, and of which text.
+using ArgumentColumns = std::map<std::tuple<SubjectId, NameId, std::uint32_t>, ArgumentColumn>;
 constexpr std::uint32_t number_column = 0xFFFFFFFF;
 
-void add_values(const FindingFacts& facts, NameId name, const ArgumentValues& of_name, std::size_t instance,
-                ArgumentColumns& columns) {
+void add_values(const FindingFacts& facts, SubjectId outer, NameId name, const ArgumentValues& of_name,
+                std::size_t instance, ArgumentColumns& columns) {
   const auto column_of = [&](std::uint32_t text) -> std::vector<double>& {
-    const auto [place, is_new] = columns.try_emplace({name, text});
+    const auto [place, is_new] = columns.try_emplace({outer, name, text});
     if (is_new) {
+      place->second.outer = outer;
       place->second.name = name;
       place->second.text = text == number_column ? nullptr : &facts.paths.texts[text];
       place->second.values.assign(facts.paths.paths.size(), std::nan(""));
@@ -65,10 +68,11 @@ void add_values(const FindingFacts& facts, NameId name, const ArgumentValues& of
 }
 
 /// An instance whose calls have other texts has this one in none of them.
-void add_absent_texts(const std::map<NameId, std::vector<bool>>& has_texts, ArgumentColumns& columns) {
+void add_absent_texts(const std::map<std::pair<SubjectId, NameId>, std::vector<bool>>& has_texts,
+                      ArgumentColumns& columns) {
   for (auto& [key, column] : columns) {
     for (std::size_t i = 0; column.text != nullptr && i < column.values.size(); ++i) {
-      if (std::isnan(column.values[i]) && has_texts.at(column.name)[i]) {
+      if (std::isnan(column.values[i]) && has_texts.at({column.outer, column.name})[i]) {
         column.values[i] = 0;
       }
     }
@@ -82,34 +86,53 @@ bool summarise(const LookedAt& looked_at, ArgumentColumn& column) {
   if (slow.size() < least_values_of_argument || usual.size() < least_values_of_argument) {
     return false;
   }
-  const auto middle_of = [&](const std::vector<double>& values) {
-    return column.text == nullptr
-               ? percentile_of(values, 50)
-               : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  const auto mean_of = [](const std::vector<double>& values) {
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
   };
   const double mean = fill_missing(column.values);
   for (const double value : column.values) {
     column.variation += (value - mean) * (value - mean);
   }
   column.variation = column.text == nullptr ? std::numeric_limits<double>::infinity() : column.variation;
-  column.slow = middle_of(slow);
-  column.usual = middle_of(usual);
+  column.slow = mean_of(slow);
+  column.usual = mean_of(usual);
   return column.text == nullptr || column.slow > column.usual;
 }
 
-std::vector<ArgumentColumn> columns_of(const FindingFacts& facts, const Cause& cause) {
-  std::set<SubjectId> subjects;
+/// The scopes of a cause, and all around them: whose argument it is where it is not of the cause's own.
+std::map<SubjectId, SubjectId> scopes_of(const FindingFacts& facts, const Cause& cause) {
+  std::map<SubjectId, SubjectId> scopes;
+  std::vector<SubjectId> inner;
   for (const OwnerId owner : cause.owners) {
-    subjects.insert(facts.owners.owner(owner).subject);
+    const SubjectId subject = facts.owners.owner(owner).subject;
+    if (scopes.emplace(subject, 0).second) {
+      inner.push_back(subject);
+    }
   }
+  while (!inner.empty()) {
+    const SubjectId subject = inner.back();
+    inner.pop_back();
+    for (auto around = facts.paths.around.lower_bound({subject, 0});
+         around != facts.paths.around.end() && around->first == subject; ++around) {
+      if (around->second != 0 && scopes.emplace(around->second, around->second).second) {
+        inner.push_back(around->second);
+      }
+    }
+  }
+  return scopes;
+}
+
+std::vector<ArgumentColumn> columns_of(const FindingFacts& facts, const Cause& cause) {
+  const std::map<SubjectId, SubjectId> scopes = scopes_of(facts, cause);
   ArgumentColumns all;
-  std::map<NameId, std::vector<bool>> has_texts;
+  std::map<std::pair<SubjectId, NameId>, std::vector<bool>> has_texts;
   for (std::size_t i = 0; i < facts.paths.paths.size(); ++i) {
     for (const auto& [key, values] : facts.paths.paths[i].arguments) {
-      if (subjects.count(key.first) != 0 && facts.timeline.name(key.second) != numbering_argument) {
-        add_values(facts, key.second, values, i, all);
+      const auto scope = scopes.find(key.first);
+      if (scope != scopes.end() && facts.timeline.name(key.second) != numbering_argument) {
+        add_values(facts, scope->second, key.second, values, i, all);
         if (values.text_count != 0) {
-          has_texts.try_emplace(key.second, facts.paths.paths.size()).first->second[i] = true;
+          has_texts.try_emplace({scope->second, key.second}, facts.paths.paths.size()).first->second[i] = true;
         }
       }
     }
@@ -128,7 +151,8 @@ std::vector<ArgumentColumn> columns_of(const FindingFacts& facts, const Cause& c
 }
 
 std::string describe_column(const FindingFacts& facts, const ArgumentColumn& column) {
-  const std::string name(facts.timeline.name(column.name));
+  const std::string of = column.outer == 0 ? "" : " of \"" + facts.owners.subject(column.outer).name + '"';
+  const std::string name = std::string(facts.timeline.name(column.name)) + of;
   if (column.text == nullptr) {
     return name + " = " + value_text(column.slow, "", argument_form) + " against " +
            value_text(column.usual, "", argument_form);

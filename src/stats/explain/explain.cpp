@@ -1,6 +1,7 @@
 #include <kymo/explain.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -25,6 +26,7 @@ constexpr std::size_t most_shorter = 3;
 constexpr std::size_t most_companions = 5;
 constexpr std::size_t most_slowest = 5;
 constexpr std::size_t most_sites = 3;
+constexpr std::size_t most_processes = 3;
 /// Intervals of fewer slow instances would only tell of the usual ones.
 constexpr std::size_t least_for_interval = 3;
 
@@ -79,7 +81,9 @@ class Explaining {
 
 void Explaining::describe_instances() {
   result_.name = instances_.name;
+  result_.process = instances_.process;
   result_.is_comparison = !options_.base_captures.empty();
+  result_.is_chosen = options_.slow.number || options_.slow.time;
   result_.instances = instances_.all.size();
   result_.slow = set_.slow.size();
   result_.usual = set_.usual.size();
@@ -162,6 +166,9 @@ void Explaining::find_findings() {
     result_.unexplained_ns -= cause->excess;
     result_.shorter.push_back(finding_of(*cause));
   }
+  if (std::abs(result_.unexplained_ns) < 1) {
+    result_.unexplained_ns = 0;  // what rounding left
+  }
 }
 
 void Explaining::add_notes() {
@@ -173,11 +180,11 @@ void Explaining::add_notes() {
   }
   if (is_rare_) {
     result_.notes.push_back("what came on fewer than " + std::to_string(least_occasions) +
-                            " occasions is no finding: the machine itself delays a program as much now and then" +
-                            (result_.findings.empty() && instances_.name.empty()
-                                 ? "; `kymo explain --frame " + std::to_string(result_.slowest.front().number) +
-                                       "` tells what took the time in one of them"
-                                 : ""));
+                            " occasions is no finding: the machine itself delays a program as much now and then");
+  }
+  if (result_.findings.empty() && instances_.name.empty() && !result_.is_chosen && !result_.is_comparison) {
+    result_.notes.push_back("`kymo explain --frame " + std::to_string(result_.slowest.front().number) +
+                            "` tells what took the time in the slowest of them");
   }
   const auto is_blocked = [](const Finding& finding) { return finding.kind == OwnerKind::blocked; };
   const auto lacks_wakes = [](const InfoDeclaration& info) {
@@ -213,6 +220,34 @@ Explanation explain_set(const Timeline& timeline, const ExplainOptions& options,
   return Explaining(timeline, options, instances, set).run();
 }
 
+/// Those of processes whose frames are slow come before others; all where only one process has frames.
+std::vector<Explanation> explain_frames(const Timeline& timeline, const ExplainOptions& options,
+                                        const Instances& frames) {
+  if (!options.base_captures.empty()) {
+    return {explain_set(timeline, options, frames)};
+  }
+  std::vector<Explanation> all;
+  std::optional<SelectionError> refusal;
+  for (const Instances& one : split_by_process(timeline, frames)) {
+    try {
+      all.push_back(explain_set(timeline, options, one));
+    } catch (const SelectionError& error) {
+      refusal = error;  // a number or time that other processes may have
+    }
+  }
+  if (all.empty()) {
+    throw *refusal;
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Explanation& a, const Explanation& b) {
+    return a.findings.size() > 0 && b.findings.empty();
+  });
+  if (all.size() > most_processes) {
+    all.resize(most_processes);
+    all.back().notes.push_back("more processes have frames: open their captures one by one");
+  }
+  return all;
+}
+
 }  // namespace
 
 }  // namespace stats
@@ -223,7 +258,7 @@ std::vector<Explanation> explain(const Timeline& timeline, const ExplainOptions&
   }
   const stats::Instances frames = stats::frames_of_main_streams(timeline);
   if (!frames.all.empty()) {
-    return {stats::explain_set(timeline, options, frames)};
+    return stats::explain_frames(timeline, options, frames);
   }
   std::vector<Explanation> all;
   for (const std::string& name : stats::costliest_sites(timeline, stats::most_sites)) {

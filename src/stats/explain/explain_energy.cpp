@@ -105,8 +105,10 @@ class ExplainingEnergy {
                               " are shorter: what one took counts in part for its neighbours");
     }
     if (result_.unknown != 0) {
-      result_.notes.push_back(count_text(result_.unknown) + " " + things() +
-                              " are left out: no source could be read for half of their time");
+      const std::string left_out = result_.unknown == 1
+                                       ? "one of the " + things() + " is left out"
+                                       : count_text(result_.unknown) + " " + things() + " are left out";
+      result_.notes.push_back(left_out + ": no source could be read for half of that time");
     }
   }
 
@@ -274,12 +276,13 @@ class ExplainingEnergy {
     const double costly_watts = joules[1] / seconds[1];
     const double by_time = (seconds[1] / costly - seconds[0] / usual) * usual_watts;
     const double by_power = (costly_watts - usual_watts) * seconds[1] / costly;
-    if (by_time >= by_power) {
-      return ": for longer (" + duration_text(1e9 * seconds[1] / costly, watts_form) + " of the machine against " +
-             duration_text(1e9 * seconds[0] / usual, watts_form) + ")";
+    const bool is_less = by_time + by_power < 0;
+    if (is_less ? by_time <= by_power : by_time >= by_power) {
+      return (is_less ? ": for less time (" : ": for longer (") + duration_text(1e9 * seconds[1] / costly, watts_form) +
+             " of the machine against " + duration_text(1e9 * seconds[0] / usual, watts_form) + ")";
     }
-    return ": at more power (" + value_text(costly_watts, "W", watts_form) + " against " +
-           value_text(usual_watts, "W", watts_form) + ")";
+    return (is_less ? ": at less power (" : ": at more power (") + value_text(costly_watts, "W", watts_form) +
+           " against " + value_text(usual_watts, "W", watts_form) + ")";
   }
 
   const Timeline& timeline_;

@@ -19,9 +19,12 @@ constexpr std::string_view kernel_function = "[kernel]";
 using stats::count_text;
 using stats::duration_text;
 
-/// "frames", or "scopes "load asset"".
+/// "frames", "frames of game (process 123)", or "scopes "load asset"".
 std::string things_of(const Explanation& why) {
-  return why.name.empty() ? "frames" : "scopes \"" + why.name + "\"";
+  if (!why.name.empty()) {
+    return "scopes \"" + why.name + "\"";
+  }
+  return why.process.empty() ? "frames" : "frames of " + why.process;
 }
 
 std::string against(const Explanation& why) {
@@ -58,8 +61,13 @@ std::string describe(const Explanation& why) {
     return "nothing stands out: the longest of " + all + " takes " + duration_text(why.longest_ns) +
            ", the median is " + duration_text(why.median_ns) + "; chance explains that";
   }
-  const std::string who =
-      why.slow == 1 ? "one of " + all + " takes " : "the " + std::to_string(why.slow) + " slowest of " + all + " take ";
+  if (why.usual == 0) {
+    return "nothing can be compared: all " + all + " count as slow, " + duration_text(why.slow_mean_ns) +
+           " on average, and none as usual";
+  }
+  const std::string who = why.slow == 1   ? "one of " + all + " takes "
+                          : why.is_chosen ? std::to_string(why.slow) + " of " + all + " take "
+                                          : "the " + std::to_string(why.slow) + " slowest of " + all + " take ";
   if (why.excess_ns() <= 0) {
     return who + "no longer than usual" + against(why);
   }

@@ -26,16 +26,6 @@ std::string quoted(const Subject& subject) {
   return text;
 }
 
-std::string shortened(const std::string& text, std::size_t most) {
-  if (text.size() <= most) {
-    return text;
-  }
-  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) {
-    --most;
-  }
-  return text.substr(0, most) + "...";
-}
-
 namespace {
 
 constexpr NumberForm short_form{3, false};
@@ -85,14 +75,38 @@ std::string_view without_scopes(const FindingFacts& facts) {
   return facts.looked_at.instances.front().thread ? "" : " (without scopes)";
 }
 
-/// The thread and where its time went: "worker 1 in "load" (game.cpp:72)".
+/// The first part's thread, and the others that have a good share of the time in the same place: "worker 1 and worker
+/// 2", "worker 1 and 3 more threads".
+std::string threads_of(const Finding& finding) {
+  constexpr double least_share = 0.1;
+  const FindingPart& first = finding.parts.front();
+  double all_ns = 0;
+  for (const FindingPart& part : finding.parts) {
+    all_ns += part.excess_ns;
+  }
+  std::vector<std::string_view> others;
+  for (const FindingPart& part : finding.parts) {
+    const bool is_there = part.subject.name == first.subject.name && part.subject.file == first.subject.file;
+    if (&part != &first && is_there && part.excess_ns > least_share * all_ns) {
+      others.emplace_back(part.thread);
+    }
+  }
+  std::string text = first.thread;
+  if (others.size() == 1) {
+    text += " and " + std::string(others.front());
+  } else if (!others.empty()) {
+    text += " and " + std::to_string(others.size()) + " more threads";
+  }
+  return text;
+}
+
+/// The threads and where their time went: "worker 1 in "load" (game.cpp:72)".
 std::string thread_and_place_of(const FindingFacts& facts, const Cause& cause, const Finding& finding) {
   if (facts.owners.owner(cause.owners.front()).actor.thread) {
     return finding.parts.front().subject.name + std::string(without_scopes(facts));
   }
-  const std::string& thread = finding.parts.front().thread;
   const std::string place = place_of(facts, cause, finding);
-  return thread.empty() ? place.substr(1) : thread + place;
+  return finding.parts.front().thread.empty() ? place.substr(1) : threads_of(finding) + place;
 }
 
 /// The number of calls in each instance.
@@ -188,9 +202,11 @@ std::string describe_other(const FindingFacts& facts, const Cause& cause, const 
   return place;
 }
 
+/// The excess in each scope, of what was waited for in each thread apart.
 std::vector<FindingPart> parts_of(const FindingFacts& facts, const Cause& cause) {
   const LookedAt& looked_at = facts.looked_at;
-  std::map<SubjectId, std::map<std::string, double>> excess;  // by thread
+  const bool is_behind_waits = facts.owners.owner(cause.owners.front()).chain != 0;
+  std::map<std::pair<SubjectId, std::string>, std::map<std::string, double>> excess;  // by thread
   for (std::size_t i = 0; i < facts.paths.paths.size(); ++i) {
     const double weight = looked_at.is_slow[i] ? 1 / static_cast<double>(looked_at.slow)
                                                : -1 / static_cast<double>(looked_at.instances.size() - looked_at.slow);
@@ -198,14 +214,15 @@ std::vector<FindingPart> parts_of(const FindingFacts& facts, const Cause& cause)
       const auto part = facts.paths.paths[i].parts.find(id);
       if (part != facts.paths.paths[i].parts.end()) {
         const Owner& owner = facts.owners.owner(id);
-        excess[owner.subject][name_of(facts.timeline, owner.actor)] +=
+        const std::string thread = name_of(facts.timeline, owner.actor);
+        excess[{owner.subject, is_behind_waits ? thread : std::string()}][thread] +=
             weight * static_cast<double>(part->second.duration_ns);
       }
     }
   }
   std::vector<FindingPart> parts;
-  for (const auto& [subject, by_thread] : excess) {
-    FindingPart part{facts.owners.subject(subject), {}, 0};
+  for (const auto& [place, by_thread] : excess) {
+    FindingPart part{facts.owners.subject(place.first), {}, 0};
     double most_ns = 0;
     for (const auto& [thread, excess_ns] : by_thread) {
       part.excess_ns += excess_ns;

@@ -13,9 +13,6 @@ namespace kymo::stats {
 /// "stream level" (game.cpp:72), with the quotation marks.
 [[nodiscard]] std::string quoted(const Subject& subject);
 
-/// At most so many bytes of a text, whole characters, and "..." after them.
-[[nodiscard]] std::string shortened(const std::string& text, std::size_t most);
-
 /// Describes a cause: its kind, waits, parts, functions and excess, and its text, which says what it did, where, and
 /// which numbers of calls or arguments go with it. Where no instance is usual, nothing is compared.
 [[nodiscard]] Finding describe_finding(const FindingFacts& facts, const Cause& cause);

@@ -74,10 +74,11 @@ bool is_own(const ThreadDeclaration& thread) {
   return std::string_view(thread.name).substr(0, own_threads.size()) == own_threads;
 }
 
-std::string text_of_thread(const ThreadDeclaration& thread) {
+std::string text_of_thread(const OwnerTable& owners, const ThreadDeclaration& thread) {
   const std::string whose = is_own(thread) ? "kymo's own " : "";
-  return whose + (thread.name.empty() ? "thread" : thread.name) + " (thread " + std::to_string(thread.os_thread_id) +
-         " of process " + std::to_string(thread.pid) + ")";
+  const std::string& name = owners.name_of(thread.id);
+  return whose + (name.empty() ? "thread" : name) + " (thread " + std::to_string(thread.os_thread_id) + " of process " +
+         std::to_string(thread.pid) + ")";
 }
 
 /// The threads that ran longest in a range, at most `most_runners`.
@@ -154,7 +155,7 @@ std::string find_pusher(const FindingFacts& facts, const Cause& cause) {
     others_ns -= ran_ns;
     if (ran_ns > most_ns) {
       most_ns = ran_ns;
-      most = text_of_thread(thread);
+      most = text_of_thread(facts.owners, thread);
     }
   }
   if (all_ns == 0) {

@@ -74,7 +74,7 @@ class PathFinder {
   // Of the walk over a track:
   void activate(ActiveRequest& active);
   void stretch(ActiveRequest& active, SiteId site, TimeRange range);
-  void call(const ActiveRequest& active, SiteId site);
+  void call(const ActiveRequest& active, SiteId site, SiteId outer);
   void argument(const ActiveRequest& active, SiteId site, const ArgumentValue& value);
 
  private:
@@ -117,6 +117,8 @@ class PathFinder {
   std::unordered_map<ThreadId, TrackId> tracks_;
   CriticalPaths found_;
   PathArguments arguments_{found_};
+  SiteId last_inner_{};  // of `around`
+  SiteId last_outer_{};
   std::vector<std::uint64_t> pids_;  // of the instances
   std::vector<PathRequest> next_;
   std::vector<LockWait> lock_waits_;
@@ -202,7 +204,12 @@ void PathFinder::activate(ActiveRequest& active) {
   }
 }
 
-void PathFinder::call(const ActiveRequest& active, SiteId site) {
+void PathFinder::call(const ActiveRequest& active, SiteId site, SiteId outer) {
+  if (site != last_inner_ || outer != last_outer_) {
+    found_.around.emplace(owners_.subject_of(site), owners_.subject_of(outer));
+    last_inner_ = site;
+    last_outer_ = outer;
+  }
   const Owner owner{active.request.chain, OwnerKind::computing, owners_.subject_of(site), active.request.actor};
   ++found_.paths[active.request.instance].parts[owners_.owner_of(owner)].calls;
 }

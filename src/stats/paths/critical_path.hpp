@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -72,7 +73,8 @@ struct CriticalPaths {
   std::vector<SampledStack> stacks;  ///< of all that compute or are blocked, as far as they were sampled
   bool is_cut = false;               ///< not all hand-overs could be kept: some waits have no further owner
   std::vector<std::string> texts;    ///< values of arguments, truth values as "true" and "false"
-  double slow_clock_mhz = 0;         ///< where parts belong to a lower clock (clock.hpp)
+  std::set<std::pair<SubjectId, SubjectId>> around;  ///< scopes, each with one that was open around it; 0: none
+  double slow_clock_mhz = 0;                         ///< where parts belong to a lower clock (clock.hpp)
   double usual_clock_mhz = 0;
 };
 

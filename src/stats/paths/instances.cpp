@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -20,6 +21,8 @@
 namespace kymo::stats {
 
 namespace {
+
+constexpr std::size_t most_command_shown = 40;
 
 void sort_by_start(std::vector<Instance>& instances) {
   std::stable_sort(instances.begin(), instances.end(),
@@ -191,6 +194,45 @@ Instances frames_of_main_streams(const Timeline& timeline) {
   }
   sort_by_start(found.all);
   return found;
+}
+
+std::vector<Instances> split_by_process(const Timeline& timeline, const Instances& frames) {
+  // Several captures of one process are one.
+  using Process = std::tuple<std::string, std::string, std::uint64_t>;  // host, boot, pid
+  struct Part {
+    Instances frames;
+    std::int64_t end_ns = std::numeric_limits<std::int64_t>::min();
+  };
+  std::map<Process, Part> parts;
+  std::int64_t latest_end_ns = std::numeric_limits<std::int64_t>::min();
+  const Part* latest = nullptr;
+  bool are_at_a_time = false;
+  bool are_ranks = true;
+  for (const Instance& frame : frames.all) {
+    const ProcessDeclaration& process = timeline.process(timeline.track(frame.track).process).declaration;
+    Part& part = parts[{process.host, process.boot_id, process.pid}];
+    if (part.frames.all.empty()) {
+      const std::string pid = "process " + std::to_string(process.pid);
+      const std::string& command = process.command_line;
+      part.frames.process = command.empty() ? pid : shortened(command, most_command_shown) + " (" + pid + ")";
+      part.frames.is_cut = frames.is_cut;
+      are_ranks = are_ranks && !process.rank.empty();
+    }
+    are_at_a_time = are_at_a_time || (latest != nullptr && latest != &part && frame.start_ns < latest_end_ns);
+    if (frame.end_ns() > latest_end_ns) {
+      latest_end_ns = frame.end_ns();
+      latest = &part;
+    }
+    part.frames.all.push_back(frame);
+  }
+  if (!are_at_a_time || are_ranks) {
+    return {frames};
+  }
+  std::vector<Instances> apart;
+  for (auto& [process, part] : parts) {
+    apart.push_back(std::move(part.frames));
+  }
+  return apart;
 }
 
 Instances scopes_of_sites(const Timeline& timeline, const std::string& pattern,

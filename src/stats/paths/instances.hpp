@@ -14,7 +14,8 @@ namespace kymo::stats {
 
 /// Instances of one kind by ascending start.
 struct Instances {
-  std::string name;  ///< of the site; empty: frames of the main stream
+  std::string name;     ///< of the site; empty: frames of the main stream
+  std::string process;  ///< whose they are, of split_by_process(); empty: all
   std::vector<Instance> all;
   bool is_cut = false;  ///< there are more than could be kept
 };
@@ -33,6 +34,10 @@ constexpr std::int64_t farthest_ns = std::int64_t{1} << 61U;
 constexpr std::size_t most_instances = 2'000'000;
 /// The frames of the main streams of all processes; none if the program marked none. A pass over all data but scopes.
 [[nodiscard]] Instances frames_of_main_streams(const Timeline& timeline);
+
+/// The frames of each process apart, where the frames of several came at a time: such processes do different work. All
+/// of them where processes came one after the other, as the runs of one program do, or are ranks of one job.
+[[nodiscard]] std::vector<Instances> split_by_process(const Timeline& timeline, const Instances& frames);
 
 /// The completed scopes of the sites whose name fits a pattern, the outermost where they nest. A pass over all scopes.
 [[nodiscard]] Instances scopes_of_sites(const Timeline& timeline, const std::string& pattern,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "timeline/observed_threads.hpp"
+
 namespace kymo {
 
 std::string_view name_of(OwnerKind kind) noexcept {
@@ -49,7 +51,8 @@ std::uint64_t pid_of(const Timeline& timeline, const Actor& actor) {
   return actor.thread.index() < threads.size() ? threads[actor.thread.index()].pid : 0;
 }
 
-OwnerTable::OwnerTable(const Timeline& timeline) : timeline_(timeline), subjects_(1) {}
+OwnerTable::OwnerTable(const Timeline& timeline)
+    : timeline_(timeline), thread_names_(timeline::names_of_threads(timeline.declarations())), subjects_(1) {}
 
 SubjectId OwnerTable::intern(Subject subject) {
   const auto [found, is_new] = subject_ids_.try_emplace({subject.name, subject.function, subject.file},
@@ -106,8 +109,9 @@ std::string OwnerTable::words_for(ThreadId thread, std::uint64_t own_pid) const 
     const bool is_alike = !is_own && process == name_of_process(own_pid);
     return is_own ? "the main thread" : process.empty() ? "another process" : (is_alike ? "another " : "") + process;
   }
-  const bool has_name = !declared.name.empty() && declared.name != process;
-  const std::string words = has_name ? "thread " + declared.name : is_own ? "another thread" : "a thread";
+  const std::string& name = name_of(thread);
+  const bool has_name = !name.empty() && name != process;
+  const std::string words = has_name ? "thread " + name : is_own ? "another thread" : "a thread";
   return is_own || process.empty() ? words : words + " of " + process;
 }
 

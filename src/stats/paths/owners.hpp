@@ -74,6 +74,8 @@ class OwnerTable {
   /// A thread in the words of a process, its own or another: "gzip" and "thread reader of gzip"; of its own "the main
   /// thread", "thread reader", and "another thread" where it has no name but the process's.
   [[nodiscard]] std::string words_for(ThreadId thread, std::uint64_t own_pid) const;
+  /// The name that its program gave it, else the kernel's.
+  [[nodiscard]] const std::string& name_of(ThreadId thread) const { return thread_names_[thread.index()]; }
 
   [[nodiscard]] const Subject& subject(SubjectId id) const { return subjects_[id]; }
   [[nodiscard]] const Wait& wait(ChainId id) const { return waits_[id - 1]; }
@@ -86,6 +88,7 @@ class OwnerTable {
   [[nodiscard]] SubjectId intern(Subject subject);
 
   const Timeline& timeline_;
+  std::vector<std::string> thread_names_;
   std::vector<Subject> subjects_;
   std::map<Key, SubjectId> subject_ids_;
   std::unordered_map<SiteId, SubjectId> of_sites_;

@@ -35,7 +35,7 @@ struct ActiveRequest {
 /// Takes the runs of one track in order. Requests may overlap. A receiver has
 ///   activate(active)                 the interval begins
 ///   stretch(active, site, range)     the site's scope is the innermost; no site: no scope is open
-///   call(active, site)               a scope of the site begins
+///   call(active, site, outer)        a scope of the site begins, in one of the other; no site: in none
 ///   argument(active, site, value)    the innermost scope gets an argument
 /// The stretches of a request follow each other without gaps and fill its interval.
 template <typename Receiver>
@@ -66,10 +66,11 @@ class TrackWalk {
   void reach(std::size_t position, const ScopeEvent& /*event*/) { take_arguments(position); }
   void begin(const OpenScope& scope, std::size_t /*depth*/) {
     advance(scope.start_ns);
+    const SiteId outer = sites_.empty() ? SiteId{} : sites_.back();
     sites_.push_back(scope.site);
     for (ActiveRequest& active : active_) {
       if (scope.start_ns >= active.request.range.start_ns) {
-        receiver_.call(active, scope.site);
+        receiver_.call(active, scope.site, outer);
       }
     }
   }

@@ -118,9 +118,10 @@ void ActivityReader::read_states() {
       tracks[thread].push_back(track);
     }
   }
+  const std::vector<std::string> names = timeline::names_of_threads(timeline_.declarations());
   for (const ThreadDeclaration& thread : timeline_.declarations().threads) {
     Row row;
-    row.activity.name = thread.name;
+    row.activity.name = names[thread.id.index()];
     row.activity.pid = thread.pid;
     row.activity.os_thread_id = thread.os_thread_id;
     select(thread.process, thread.name, row);

@@ -228,6 +228,24 @@ bool StackSamples::is_scheduler(std::uint64_t address) {
          });
 }
 
+WaitEnd StackSamples::read_wait(std::span<const std::uint64_t> kernel_chain) {
+  for (const std::uint64_t address : kernel_chain) {
+    const auto* const symbol = kernel().find(address);
+    if (symbol == nullptr) {
+      continue;
+    }
+    // Compilers add to the names of functions that they divide: do_wait.part.0.
+    const std::string_view name = std::string_view(symbol->second).substr(0, symbol->second.find('.'));
+    if (name == "do_nanosleep" || name == "hrtimer_nanosleep") {
+      return WaitEnd::timer;
+    }
+    if (name == "do_wait" || name == "kernel_wait4" || name == "kernel_waitid") {
+      return WaitEnd::child;
+    }
+  }
+  return WaitEnd::unknown;
+}
+
 std::span<const StackSamples::Frame> StackSamples::frames_at(std::uint32_t pid, std::uint64_t address) {
   AddressSpaces::Place place;
   const bool is_mapped = spaces_.find(pid, address, place) && place.file_offset >> position_bits == 0;

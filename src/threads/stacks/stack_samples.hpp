@@ -55,6 +55,9 @@ class StackSamples final : public RecordTaker {
   /// Switches may be missing: forgets who waits.
   void lose() override { waits_.clear(); }
 
+  /// For RunStates::set_read_wait().
+  [[nodiscard]] WaitEnd read_wait(std::span<const std::uint64_t> kernel_chain);
+
   /// Adds what was taken since the last call to `batch`: declarations, samples, and the range that they cover. Waits
   /// whose stacks were not taken get those of waits that were about as long, in the same shares.
   void collect(EventBatch& batch, bool is_last = false);

@@ -9,8 +9,11 @@ using Kind = KernelRecord::Kind;
 
 namespace {
 
-/// From the end of a process until a parent that waited for it goes on: its memory is freed meanwhile.
+/// From the end of a process until a parent that waited for it goes on: its memory is freed meanwhile, a gigabyte in
+/// 60 ms.
 constexpr std::int64_t longest_reaping_ns = 1'000'000'000;
+/// The same of a thread of which nobody knows what it waited for.
+constexpr std::int64_t usual_reaping_ns = 50'000'000;
 /// From the end of a thread until one that waited for it goes on.
 constexpr std::int64_t longest_joining_ns = 500'000;
 /// From when a thread goes on that an end woke until that end is recorded.
@@ -57,6 +60,9 @@ void RunStates::change(Thread& thread, const KernelRecord& record, RunState next
   thread.began_ns = thread.since_ns = std::max(record.time_ns, thread.since_ns);
   thread.cpu = record.cpu;
   thread.is_woken = false;
+  if (next == RunState::running) {
+    thread.ends_by = WaitEnd::unknown;
+  }
 }
 
 void RunStates::take(const KernelRecord& record) {
@@ -69,6 +75,7 @@ void RunStates::take(const KernelRecord& record) {
       if (Thread* const thread = begin(record)) {
         if (const auto parent = threads_.find(record.parent_tid); parent != threads_.end()) {
           thread->name = parent->second.name;
+          thread->creator = parent->second.id;
         }
         thread->state =
             record.time_ns < trusted_from_ns_ || !has_switches_ ? std::nullopt : std::optional(RunState::runnable);
@@ -110,7 +117,11 @@ void RunStates::take(const KernelRecord& record) {
     case Kind::lost_records:
     case Kind::mapped:
     case Kind::sampled:
+      return;
     case Kind::leaving:
+      if (Thread* const thread = read_wait_ ? find(record) : nullptr) {
+        thread->ends_by = read_wait_(record.kernel_chain);
+      }
       return;
   }
 }
@@ -131,11 +142,12 @@ void RunStates::add_wake(ThreadId woken, ThreadId waker, std::int64_t time_ns) {
 }
 
 void RunStates::wake_by_exit(std::uint32_t tid, Thread& thread, std::int64_t time_ns) {
-  if (thread.state != RunState::blocked || thread.is_woken) {
+  if (thread.state != RunState::blocked || thread.is_woken || thread.ends_by == WaitEnd::timer) {
     return;
   }
   if (const auto child = child_exits_.find(thread.pid);
-      child != child_exits_.end() && wake_by(child->second, thread, time_ns, longest_reaping_ns)) {
+      child != child_exits_.end() &&
+      wake_by(child->second, thread, time_ns, longest_reaping_of(child->second, thread))) {
     child_exits_.erase(child);
     return;
   }
@@ -148,6 +160,13 @@ void RunStates::wake_by_exit(std::uint32_t tid, Thread& thread, std::int64_t tim
     resumptions_.pop_front();
   }
   resumptions_.push_back({tid, thread.id, thread.pid, time_ns});
+}
+
+std::int64_t RunStates::longest_reaping_of(const Exit& exit, const Thread& thread) {
+  if (thread.ends_by == WaitEnd::child) {
+    return longest_reaping_ns;
+  }
+  return exit.creator == thread.id ? usual_reaping_ns : -1;
 }
 
 bool RunStates::wake_by(const Exit& exit, const Thread& thread, std::int64_t time_ns, std::int64_t longest_ns) {
@@ -200,12 +219,12 @@ void RunStates::remember_exit(const KernelRecord& record, const Thread& thread) 
     child_exits_.erase(record.pid);
     thread_exits_.erase(record.pid);
     if (threads_.count(record.parent_pid) != 0) {
-      child_exits_[record.parent_pid] = {thread.id, record.time_ns, thread.id, record.time_ns};
+      child_exits_[record.parent_pid] = {thread.id, record.time_ns, thread.id, record.time_ns, thread.creator};
     }
     return;
   }
   const std::optional<Exit>& cause = thread.woken_by_exit;
-  Exit exit{thread.id, record.time_ns, thread.id, record.time_ns};
+  Exit exit{thread.id, record.time_ns, thread.id, record.time_ns, {}};
   if (cause && record.time_ns - cause->last_ns <= longest_joining_ns) {
     exit.thread = cause->thread;
     exit.time_ns = cause->time_ns;
