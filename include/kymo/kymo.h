@@ -186,6 +186,9 @@ KYMO_API const char* kymo_version(void);
 
 /** Assigns the site its id before its first scope. 1 if it has one; 0 if it is left out, or there is no room. */
 KYMO_API int kymo_declare_site_v1(kymo_site* site);
+/** From now on scopes of this process may nest deeper than the stack has room for, as those of interpreters do: none is
+ * closed because it cannot exist. */
+KYMO_API void kymo_allow_scopes_without_stack_v1(void);
 /** Finishes all captures and removes the shared memory, as exit does. For processes that end by _exit; nothing can be
  * recorded afterwards. */
 KYMO_API void kymo_end_process_v1(void);

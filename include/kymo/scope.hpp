@@ -17,14 +17,14 @@ namespace kymo::detail {
 inline namespace KYMO_DETAIL_PROBES {
 #endif
 
-/// The name of a scope, which must be a literal.
+/// The name of a scope, which must be a literal. Compilers show this function where the text of a name is not constant.
 template <std::size_t N>
 KYMO_SKIP
-constexpr const char* literal(const char (&text)[N]) noexcept {
+constexpr const char* literal_or_use_KYMO_SCOPE_DYNAMIC(const char (&text)[N]) noexcept {
   return text;
 }
 template <typename T, typename = std::enable_if_t<!std::is_array_v<T>>>
-constexpr const char* literal(const T& /*text*/) noexcept {
+constexpr const char* literal_or_use_KYMO_SCOPE_DYNAMIC(const T& /*text*/) noexcept {
   static_assert(!std::is_same_v<T, T>,
                 "KYMO_SCOPE takes a literal: KYMO_SCOPE_DYNAMIC takes names that are made at run time");
   return "";
@@ -198,12 +198,23 @@ class ScopeGuard {
 #define KYMO_DETAIL_CONCAT(a, b) KYMO_DETAIL_CONCAT_AGAIN(a, b)
 #define KYMO_DETAIL_FIRST(first, ...) first
 
-#define KYMO_DETAIL_SITE(site, name, kind) \
-  static kymo_site site = {0, 0, ::kymo::detail::literal(name), __PRETTY_FUNCTION__, __FILE__, __LINE__, kind}
+// A site keeps its first name for ever: one that is chosen at run time must not compile.
+#if defined(__clang__)
+#define KYMO_DETAIL_CONSTINIT __attribute__((require_constant_initialization))
+#elif defined(__GNUC__) && __GNUC__ >= 10
+#define KYMO_DETAIL_CONSTINIT __constinit
+#else
+#define KYMO_DETAIL_CONSTINIT
+#endif
+
+#define KYMO_DETAIL_SITE(site, name, kind)        \
+  KYMO_DETAIL_CONSTINIT static kymo_site site = { \
+      0, 0, ::kymo::detail::literal_or_use_KYMO_SCOPE_DYNAMIC(name), __PRETTY_FUNCTION__, __FILE__, __LINE__, kind}
 
 // Named after the line: an inline function then has one site in all files that include it. The name also contains the
-// remedy for `if (x) KYMO_SCOPE("a");`, where the statement ends with the site and the compiler does not find it.
-#define KYMO_DETAIL_SITE_NAME(line) KYMO_DETAIL_CONCAT(kymo_scope_needs_braces_around_it_, line)
+// remedies for a name that is not constant, and for `if (x) KYMO_SCOPE("a");`, where the statement ends with the site
+// and the compiler does not find it.
+#define KYMO_DETAIL_SITE_NAME(line) KYMO_DETAIL_CONCAT(kymo_scope_needs_a_literal_and_braces_around_it_, line)
 #define KYMO_DETAIL_GUARD_NAME(line) KYMO_DETAIL_CONCAT(kymo_scope_, line)
 
 // The guard is not const: GCC 12 would keep it in memory instead of registers.

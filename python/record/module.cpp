@@ -6,6 +6,8 @@
 //     task.cpp       tasks of event loops
 //     frames.cpp     frame marks                     sites.cpp, arguments.cpp: common parts
 //     calls.cpp, metrics.cpp, spans.cpp: the rest
+#include <kymo/kymo.h>
+
 #include "types.hpp"
 
 namespace kymo::python {
@@ -51,6 +53,8 @@ PyMODINIT_FUNC PyInit__record() {
     PyErr_SetString(PyExc_ImportError, "kymo does not support sub-interpreters: import it in the main interpreter");
     return nullptr;
   }
+  // Python's functions call each other without nesting calls in C.
+  kymo_allow_scopes_without_stack_v1();
   return kymo::python::make_module();
 #endif
 }

@@ -147,14 +147,18 @@ void CaptureSink::trigger() {
 void CaptureSink::finish() {
   recorder_.switch_scopes_on(record::ScopesOff::size_limit);
   writer_->set_closing_fact("collector_cpu_ns", collector_cpu_ns(recorder_) - collector_cpu_before_ns_);
+  if (limit_) {
+    writer_->set_closing_fact("scopes_stopped", 1);
+  }
   writer_->set_closing_fact("empty_scope_ps", static_cast<std::uint64_t>(measure_empty_scope_ns() * 1e3));
   try_to([this] { writer_->finish(); });
   // What exceeds a size limit is dropped too, and was announced.
   if (const std::uint64_t dropped = writer_->dropped_scopes(); dropped != 0 && !limit_) {
     base::say(
         std::to_string(dropped) +
-        " scopes were dropped, most often for want of memory: KYMO_BUFFER=64MB or more gives it, KYMO_SITES records "
-        "fewer scopes, `kymo info` says which threads dropped them");
+        " scopes were dropped. For want of memory? KYMO_BUFFER=64MB or more gives it, KYMO_SITES records fewer scopes. "
+        "Deep nesting, signal handlers, too many names and a full disk drop scopes as well; `kymo info` says which "
+        "threads dropped them");
   }
   const TrackTotals& unwritten = writer_->unwritten();
   if (unwritten.dropped_scopes != 0 || unwritten.dropped_others != 0) {

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <regex>
 #include <string>
 #include <utility>
@@ -70,6 +72,43 @@ TEST(Overview, TracksAndMetricsStandAsInThePanelAndConstantOnesAreFolded) {
   }
   EXPECT_TRUE(std::is_sorted(places.begin(), places.end())) << ::testing::PrintToString(labels);
   EXPECT_EQ(place_of(labels, "mem_total"), labels.size());
+}
+
+/// How many of a path's bins have something drawn in them.
+std::size_t drawn_bins(const std::string& svg, const std::string& path_class) {
+  const std::regex path("<path class=\"" + path_class + "\" d=\"([^\"]*)\"");
+  std::smatch found;
+  if (!std::regex_search(svg, found, path)) {
+    return 0;
+  }
+  const std::string drawn = found[1];
+  return static_cast<std::size_t>(std::count(drawn.begin(), drawn.end(), 'M'));
+}
+
+TEST(Overview, NothingIsDrawnWhereAMetricCouldNotBeRead) {
+  const auto bins_of = [](bool has_gap) {
+    PowerRecording recording;
+    recording.scope(0, 1000 * ms, TrackId{1}, "walk");
+    MetricSeries series = samples(3, 1);
+    for (std::size_t i = 4; has_gap && i < 7; ++i) {
+      series.values[i] = std::nan("");
+    }
+    recording.metric(metric("loss", ""), series);
+    return static_cast<double>(drawn_bins(overview_svg(recording.make_timeline()), "m"));
+  };
+  EXPECT_NEAR(bins_of(true) / bins_of(false), 0.7, 0.02);
+}
+
+TEST(Overview, BarsOfFramesStandOnZeroAndSaySo) {
+  PowerRecording recording;
+  recording.scope(0, 1000 * ms, TrackId{1}, "walk");
+  for (const std::int64_t time_ns : {0, 90, 190, 500}) {
+    recording.frame_mark(time_ns * ms);
+  }
+  const std::vector<std::string> labels = labels_of(overview_svg(recording.make_timeline()));
+  const auto longest = std::find(labels.begin(), labels.end(), "310 ms");
+  ASSERT_TRUE(labels.end() - longest > 1) << ::testing::PrintToString(labels);
+  EXPECT_EQ(*std::next(longest), "0 ns");
 }
 
 TEST(Overview, CoresShareARowOnAMachineOfMany) {

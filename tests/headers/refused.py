@@ -18,8 +18,13 @@ SNIPPETS = {
         'const std::string name("a"); KYMO_SCOPE(name, {"b", 1});',
         "KYMO_SCOPE_DYNAMIC takes names that are made at run time",
     ),
-    "a branch without braces": ('if (x > 0) KYMO_SCOPE("a");', "kymo_scope_needs_braces_around_it"),
-    "a loop without braces": ('while (x > 0) KYMO_SCOPE_DYNAMIC("a");', "kymo_scope_needs_braces_around_it"),
+    "a text that is made at run time": (
+        'char name[8] = "a"; KYMO_SCOPE(name);',
+        "kymo_scope_needs_a_literal",
+    ),
+    "a choice of texts": ('KYMO_SCOPE(x > 0 ? "load" : "move");', "kymo_scope_needs_a_literal"),
+    "a branch without braces": ('if (x > 0) KYMO_SCOPE("a");', "kymo_scope_needs_a_literal_and_braces_around_it"),
+    "a loop without braces": ('while (x > 0) KYMO_SCOPE_DYNAMIC("a");', "kymo_scope_needs_a_literal_and_braces_around_it"),
     "an argument of another type": (
         'struct Other {}; KYMO_SCOPE("a", {"b", Other()});',
         "an argument is an integer, a float, a boolean or a string",

@@ -430,3 +430,29 @@ def test_types_are_kept(tmp_path: Path) -> None:
         'note: Revealed type is "kymograph._record.scope"',
     ], done.stdout
     assert "incompatible type" in notes[4]
+
+
+def test_deep_nesting_is_recorded_whole(capture: Path) -> None:
+    def nest(levels: int) -> None:
+        with kymo.scope("level", left=levels):
+            if levels > 1:
+                nest(levels - 1)
+
+    def nest_with_stack() -> None:
+        with contextlib.ExitStack() as stack:
+            for _ in range(3000):
+                stack.enter_context(kymo.scope("entered"))
+
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(5000)
+    try:
+        for _ in range(10):
+            nest(1500)
+            nest_with_stack()
+    finally:
+        sys.setrecursionlimit(limit)
+    kymo.stop_capture()
+    assert sites_of(capture) == {"level": 15000, "entered": 30000}
+    spans = kymo.open(capture).spans
+    assert not spans.flags.any()
+    assert all("left" in arguments for arguments in spans.select(name="level").arguments)

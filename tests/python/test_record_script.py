@@ -497,6 +497,22 @@ def test_recursion_beyond_the_stack_is_an_error_and_no_crash(record: Record) -> 
     assert done.stdout.endswith("100\n")
 
 
+def test_deep_recursion_is_recorded_whole(record: Record, tmp_path: Path) -> None:
+    source = """
+        import sys
+        sys.setrecursionlimit(6000)
+        def deep(n):
+            return 0 if n == 0 else 1 + deep(n - 1)
+        for _ in range(10):
+            deep(1500)
+    """
+    done = record(source, options=("--hz", "0", "--include", "__main__.deep"))
+    assert done.returncode == 0, done.stderr
+    assert "left without their end" not in done.stderr
+    assert sites_of(tmp_path / "run.kymo") == {"__main__.deep": 15010}
+    assert all(row["marks"] == "" for row in rows_of(tmp_path / "run.kymo", "spans"))
+
+
 def test_what_cannot_be_run_is_said(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(Path(kymo.__file__).parent.parent)}
     for arguments, status, said in (

@@ -188,6 +188,33 @@ TEST_F(ExplainEvidence, AllWhoHeldALockAreNamedEachWithItsPart) {
   EXPECT_NEAR(finding.parts[1].excess_ns, 2e6, 0.1e6);
 }
 
+TEST_F(ExplainEvidence, FramesWhoseScopesWereNotRecordedAreNotExplained) {
+  const auto write_every = [this](int every, int most) {
+    write(300, [&](MadeUpProgram& program, TrackId main, int frame) {
+      if (frame == 1) {
+        program.fact("scope_every", std::to_string(every));
+        program.fact("scope_max_frames", std::to_string(most));
+      }
+      const std::int64_t slow_ns = frame % 30 == 0 ? 2 * ms : 0;
+      if (frame % every == 0 && frame < most) {
+        program.scope(main, "draw", 300 * microsecond + slow_ns);
+      } else {
+        program.skip(main, 300 * microsecond + slow_ns);
+      }
+    });
+  };
+  write_every(5, 1'000);
+  const Explanation of_each_fifth = explain_it();
+  EXPECT_EQ(of_each_fifth.instances, 60U);
+  ASSERT_EQ(of_each_fifth.findings.size(), 1U);
+  EXPECT_EQ(of_each_fifth.findings.front().text.find("computing in \"draw\""), 0U);
+  write_every(1, 101);
+  const Explanation of_the_first = explain_it();
+  EXPECT_EQ(of_the_first.instances, 100U);
+  ASSERT_EQ(of_the_first.findings.size(), 1U);
+  EXPECT_EQ(of_the_first.findings.front().text.find("computing in \"draw\""), 0U);
+}
+
 TEST_F(ExplainEvidence, ATargetThatAllMissLeavesNothingToCompareWith) {
   write_slow({10, 30, 50, 70}, 3 * ms);
   ExplainOptions options;

@@ -34,7 +34,8 @@ void warn_of_drops(const stats::DropTotals& drops, Warnings& warnings) {
   if (drops.dropped_scopes != 0) {
     const double lost = static_cast<double>(drops.dropped_scopes);
     warnings.texts.push_back(fmt::format(
-        "{} ({} of all) on {} were dropped, most often because the pool was empty; KYMO_BUFFER=64MB makes it larger",
+        "{} ({} of all) on {} were dropped. KYMO_BUFFER=64MB helps if the pool was empty; deep nesting, signal handlers, "
+        "too many names and a full disk drop scopes as well",
         format_plural(drops.dropped_scopes, "scope"),
         format_share(lost, lost + static_cast<double>(drops.recorded_scopes)), format_plural(drops.tracks, "track")));
   }
@@ -279,6 +280,9 @@ Warnings find_warnings(const Timeline& timeline, const stats::DropTotals& drops)
   Warnings warnings;
   warn_of_drops(drops, warnings);
   warn_of_lost_records(timeline, warnings);
+  if (sum_of_facts(timeline, {}, "scopes_stopped") != 0) {
+    warnings.texts.emplace_back("scopes stopped where the capture had reached its size (KYMO_MAX_SIZE)");
+  }
   check_blocks(timeline::sources_of(timeline));
   for (const auto& source : timeline::sources_of(timeline)) {
     warn_of_damage(*source, warnings);
@@ -290,6 +294,11 @@ Warnings find_warnings(const Timeline& timeline, const stats::DropTotals& drops)
       if (key == "scope_every") {
         warnings.texts.push_back(
             fmt::format("process {}: only every {}th frame's scopes were recorded (KYMO_SCOPE_EVERY)",
+                        process.declaration.pid, printable(value)));
+      }
+      if (key == "scope_max_frames") {
+        warnings.texts.push_back(
+            fmt::format("process {}: only the scopes of the first {} frames were recorded (KYMO_SCOPE_MAX_FRAMES)",
                         process.declaration.pid, printable(value)));
       }
       if (key == "site_filter") {

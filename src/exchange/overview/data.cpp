@@ -177,7 +177,7 @@ class Gathering {
         row.bins.resize(bins_);
         for (std::size_t i = 0; i < run.times_ns.size() && i < run.values.size(); ++i) {
           const std::int64_t time_ns = run.times_ns[i];
-          if (time_ns >= data_.range.start_ns && time_ns <= data_.range.end_ns && std::isfinite(run.values[i])) {
+          if (time_ns >= data_.range.start_ns && time_ns <= data_.range.end_ns) {
             row.bins[bin_of(time_ns)].add(run.values[i]);
             row.all.add(run.values[i]);
           }

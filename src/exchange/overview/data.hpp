@@ -1,6 +1,7 @@
 // Gathers the data of an overview from a timeline.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -31,8 +32,13 @@ struct OverviewBin {
   double greatest = -std::numeric_limits<double>::infinity();
   double sum = 0;
   std::uint64_t count = 0;
+  bool ends_unknown = false;  ///< its last value could not be read
 
   void add(double value) {
+    ends_unknown = !std::isfinite(value);
+    if (ends_unknown) {
+      return;
+    }
     least = value < least ? value : least;
     greatest = value > greatest ? value : greatest;
     sum += value;

@@ -151,7 +151,8 @@ class OverviewPicture {
     for (std::size_t i = 0; i < row.bins.size(); ++i) {
       if (row.bins[i].count != 0) {
         bin = row.bins[i];
-      } else if (is_bars || bin.count == 0) {
+      } else if (is_bars || bin.count == 0 || bin.ends_unknown || row.bins[i].ends_unknown) {
+        bin = {};
         continue;
       } else if (!is_joined) {
         // Between two samples a metric keeps the earlier value; several keep their range.
@@ -176,7 +177,7 @@ class OverviewPicture {
     }
     const double x = label_width + plot_ + 8;
     text(x, y_ + 10, stats::value_text(high, row.unit, short_form), "q");
-    text(x, y_ + row_height, stats::value_text(is_bars ? row.all.least : low, row.unit, short_form), "q");
+    text(x, y_ + row_height, stats::value_text(low, row.unit, short_form), "q");
     y_ += row_height + gap;
   }
 

@@ -1,6 +1,7 @@
 #include "record/hot/track_writer.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <iterator>
 #include <utility>
@@ -41,6 +42,7 @@ namespace {
 __thread TrackSlot* parked_slot KYMO_STATIC_TLS = nullptr;
 
 base::SayOnce say_left_scopes;
+std::atomic<bool> may_lack_stack{false};
 
 /// A base so distant that every delta overflows.
 std::uint64_t unreachable_time_base() {
@@ -287,6 +289,9 @@ void SlotWrite::write_close(std::uint64_t depth) noexcept {
 /// since the last check many scopes were opened, but the stack has grown by less than so many guards need. The
 /// outermost scopes stay open: they may enclose the others.
 void SlotWrite::shed_left_scopes() noexcept {
+  if (may_lack_stack.load(std::memory_order_relaxed)) {
+    return;
+  }
   constexpr std::uint64_t least_growth = 1024;
   constexpr std::uint64_t least_stack_each = 4;
   constexpr std::uint64_t outermost = 8;
@@ -428,3 +433,7 @@ std::uint64_t* put_argument(std::uint64_t* at, std::uint32_t name, const Argumen
 }
 
 }  // namespace kymo::record
+
+extern "C" __attribute__((visibility("default"))) void kymo_allow_scopes_without_stack_v1() {
+  kymo::record::may_lack_stack.store(true, std::memory_order_relaxed);
+}

@@ -11,6 +11,7 @@
 
 #include <kymo/batch_cursor.hpp>
 
+#include "base/text/number_text.hpp"
 #include "base/text/pattern.hpp"
 #include "capture/summary/scope_walk.hpp"
 #include "stats/common/random_source.hpp"
@@ -159,6 +160,35 @@ std::vector<TimeRange> union_of(std::vector<TimeRange> ranges) {
   return joined;
 }
 
+namespace {
+
+/// Whether the scopes of a frame were recorded, as KYMO_SCOPE_EVERY and KYMO_SCOPE_MAX_FRAMES asked.
+class RecordedFrames {
+ public:
+  RecordedFrames(const Timeline& timeline, ProcessId process) {
+    if (!process) {
+      return;
+    }
+    for (const auto& [key, value] : timeline.process(process).infos) {
+      if (key == "scope_every") {
+        every_ = base::parse_integer<std::uint64_t>(value).value_or(1);
+      } else if (key == "scope_max_frames") {
+        first_ = base::parse_integer<std::uint64_t>(value).value_or(first_);
+      }
+    }
+  }
+  /// Counted from 1: that many marks came before its scopes.
+  [[nodiscard]] bool has(std::uint64_t number) const {
+    return number < first_ && (every_ <= 1 || number % every_ == 0);
+  }
+
+ private:
+  std::uint64_t every_ = 1;
+  std::uint64_t first_ = std::numeric_limits<std::uint64_t>::max();
+};
+
+}  // namespace
+
 Instances frames_of_main_streams(const Timeline& timeline) {
   Instances found;
   struct Mark {
@@ -182,11 +212,12 @@ Instances frames_of_main_streams(const Timeline& timeline) {
     }
   }
   for (auto& [stream, of_stream] : marks) {
+    const RecordedFrames recorded(timeline, timeline.frame_stream(stream).process);
     std::stable_sort(of_stream.begin(), of_stream.end(),
                      [](const Mark& a, const Mark& b) { return a.time_ns < b.time_ns; });
     for (std::size_t i = 1; i < of_stream.size(); ++i) {
       const Mark& start = of_stream[i - 1];
-      if (!is_usable_time(start.time_ns) || !is_usable_time(of_stream[i].time_ns)) {
+      if (!is_usable_time(start.time_ns) || !is_usable_time(of_stream[i].time_ns) || !recorded.has(i)) {
         continue;
       }
       found.all.push_back({start.time_ns, of_stream[i].time_ns - start.time_ns, of_stream[i].track, i});

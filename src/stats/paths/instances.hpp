@@ -32,7 +32,8 @@ constexpr std::int64_t farthest_ns = std::int64_t{1} << 61U;
 
 /// More instances than this are not kept: 40 bytes each.
 constexpr std::size_t most_instances = 2'000'000;
-/// The frames of the main streams of all processes; none if the program marked none. A pass over all data but scopes.
+/// The frames of the main streams of all processes whose scopes were recorded; none if the program marked none. A pass
+/// over all data but scopes.
 [[nodiscard]] Instances frames_of_main_streams(const Timeline& timeline);
 
 /// The frames of each process apart, where the frames of several came at a time: such processes do different work. All
