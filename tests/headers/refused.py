@@ -24,7 +24,10 @@ SNIPPETS = {
     ),
     "a choice of texts": ('KYMO_SCOPE(x > 0 ? "load" : "move");', "kymo_scope_needs_a_literal"),
     "a branch without braces": ('if (x > 0) KYMO_SCOPE("a");', "kymo_scope_needs_a_literal_and_braces_around_it"),
-    "a loop without braces": ('while (x > 0) KYMO_SCOPE_DYNAMIC("a");', "kymo_scope_needs_a_literal_and_braces_around_it"),
+    "a loop without braces": (
+        'while (x > 0) KYMO_SCOPE_DYNAMIC("a");',
+        "kymo_scope_needs_a_literal_and_braces_around_it",
+    ),
     "an argument of another type": (
         'struct Other {}; KYMO_SCOPE("a", {"b", Other()});',
         "an argument is an integer, a float, a boolean or a string",
