@@ -60,7 +60,11 @@ def to_parquet(
         A file exists already.
     KeyError
         There is no such table.
+    ValueError
+        The directory's path is empty.
     """
+    if not os.fspath(directory):
+        raise ValueError("the path of the directory is empty")
     try:
         pyarrow = import_module("pyarrow")
         pyarrow_parquet = import_module("pyarrow.parquet")

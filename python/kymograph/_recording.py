@@ -286,7 +286,7 @@ def capture(
     OSError
         The file cannot be made, or with `overwrite` something else has its name.
     ValueError
-        An option is out of range.
+        An option is out of range, or the path is empty.
 
     Examples
     --------
@@ -330,7 +330,7 @@ def start_capture(
     Raises
     ------
     ValueError
-        An option is out of range.
+        An option is out of range, or the path is empty.
     """
     try:
         return _start(path, sample, overwrite, _Limits(keep_s, keep_bytes, max_bytes, sync_period_s, pool_bytes))

@@ -66,7 +66,16 @@ def plan(pattern: str, overwrite: bool) -> str:
     -------
     str
         A pattern for this process and for its workers.
+
+    Raises
+    ------
+    ValueError
+        It names neither.
     """
+    expanded = _expand(pattern)
+    # Joined with the current directory, it would name that.
+    if not expanded or (expanded.endswith("/") and not pattern.endswith("/")):
+        raise ValueError(f"{pattern!r} is not the path of a capture: it names no file")
     pattern = os.path.join(os.getcwd().replace("%", "%%"), pattern)
     if is_directory(pattern) or _is_special(_expand(pattern)):
         return pattern
@@ -99,7 +108,10 @@ def _is_special(path: str) -> bool:
 def workers_of(path: str) -> list[str]:
     """Return the captures of a run's workers, by the path of its starter's."""
     stem, suffix = os.path.splitext(path)
-    return sorted(glob.glob(f"{glob.escape(stem)}-worker-[0-9]*{glob.escape(suffix)}"))
+    # What a user named run-worker-1-old.kymo is none of theirs.
+    named = re.compile(rf"{re.escape(stem)}-worker-[0-9]+(-[0-9]+)?{re.escape(suffix)}")
+    found = glob.glob(f"{glob.escape(stem)}-worker-[0-9]*{glob.escape(suffix)}")
+    return sorted(each for each in found if named.fullmatch(each))
 
 
 def _is_capture(path: str) -> bool:

@@ -210,8 +210,8 @@ class NVMetrics:
     Raises
     ------
     ValueError
-        A rate is out of range, or the board has no cores, or more cores, rails or zones than a trace has room for (16,
-        8 and 16).
+        A rate is out of range, the path is empty, or the board has no cores, or more cores, rails or zones than a trace
+        has room for (16, 8 and 16).
     RuntimeError
         The machine's board is unknown.
     """
@@ -231,6 +231,8 @@ class NVMetrics:
             if not 0 <= rate <= 1000:
                 raise ValueError(f"a rate of {rate} Hz for the {tier} tier is out of range: 1 to 1000")
         self._path = os.fspath(output_path)
+        if not self._path:
+            raise ValueError("the path of the trace is empty")
         self._board = board if board is not None else detect_board(root=root)
         self._engine = _analysis.NVMetricsEngine(
             self._path, self._board, fast_hz, medium_hz, slow_hz, os.fspath(root), keep_capture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -74,6 +75,40 @@ def test_only_finished_captures_are_overwritten(run_script: Run, tmp_path: Path)
             pass
     assert sites_of(run.path) == {"after": 1}
     assert not list(tmp_path.glob("*.replaced-*"))
+
+
+@pytest.mark.parametrize("path", ["", "%w", "none/%w"])
+def test_a_path_without_a_name_replaces_nothing(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "none").mkdir()
+    for kept in ("kept.kymo", "none/kept.kymo"):
+        with kymo.capture(kept):
+            pass
+    for start in (kymo.capture, kymo.start_capture):
+        with pytest.raises(ValueError, match="names no file"):
+            start(path, overwrite=True)
+        assert not kymo.is_recording()
+    assert sorted(str(each.relative_to(tmp_path)) for each in tmp_path.rglob("*.kymo")) == [
+        "kept.kymo",
+        "none/kept.kymo",
+    ]
+
+
+def test_what_is_not_named_as_a_worker_is_not_replaced(tmp_path: Path) -> None:
+    with kymo.capture(tmp_path / "run.kymo") as run:
+        pass
+    workers = ["run-worker-12.kymo", "run-worker-12-1.kymo"]
+    others = ["run-worker-12-old.kymo", "run-worker-12.old.kymo", "run-worker-1st.kymo", "run-1.kymo"]
+    for name in (*workers, *others):
+        shutil.copy(run.path, tmp_path / name)
+    assert sorted(os.path.basename(path) for path in run.workers) == sorted(workers)
+    with kymo.capture(tmp_path / "run") as bare:
+        pass
+    assert not bare.workers
+    with kymo.capture(tmp_path / "run", overwrite=True):
+        pass
+    with kymo.capture(tmp_path / "run.kymo", overwrite=True):
+        assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["run", "run.kymo", *others])
 
 
 def test_a_failure_is_an_exception_with_its_reason(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

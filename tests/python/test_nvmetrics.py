@@ -186,6 +186,8 @@ def test_rates_and_places_that_cannot_be_are_told(tree: Tree, tmp_path: Path) ->
             NVMetrics(tmp_path / "run.nvmt", board=BoardConfig("mine", cores))
     with pytest.raises(ValueError, match="9 power rails"):
         NVMetrics(tmp_path / "run.nvmt", board=BoardConfig("mine", 1, power_rails=[PowerRail("A", "/a", "/b")] * 9))
+    with pytest.raises(ValueError, match="path of the trace is empty"):
+        NVMetrics("", board=tree.board)
     nv = NVMetrics(tmp_path / "none" / "run.nvmt", board=tree.board)
     with pytest.raises(RuntimeError, match="cannot record"):
         nv.start()

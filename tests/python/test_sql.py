@@ -191,6 +191,8 @@ def test_parquet_is_the_same_table(fleet: Path, tmp_path: Path) -> None:
         kymo.to_parquet(capture, tmp_path)
     with pytest.raises(KeyError, match="did you mean 'spans'"):
         kymo.to_parquet(capture, tmp_path, tables=["span"])
+    with pytest.raises(ValueError, match="path of the directory is empty"):
+        kymo.to_parquet(capture, "")
 
 
 def test_a_missing_extra_is_named(fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
