@@ -172,8 +172,8 @@ def captures_in(directory: str) -> list[str]:
     return [path for path in sorted(glob.glob(f"{glob.escape(directory)}/*.kymo")) if _is_capture(path)]
 
 
-def _captures_at(pattern: str) -> Iterator[str]:
-    """Yield the captures that a run at this path replaces."""
+def captures_at(pattern: str) -> Iterator[str]:
+    """Yield the captures that a run with this path of `plan` replaces."""
     path = _expand(pattern)
     if is_directory(pattern):
         yield from captures_in(path)
@@ -211,7 +211,7 @@ class Replaced:
     """
 
     def __init__(self, pattern: str) -> None:
-        paths = list(_captures_at(pattern)) if pattern else []
+        paths = list(captures_at(pattern)) if pattern else []
         for path in paths:
             if is_being_written(path):
                 raise FileExistsError(errno.EEXIST, "another process is writing this capture", path)

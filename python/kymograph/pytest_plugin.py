@@ -8,13 +8,14 @@ both sides have 20 rounds or more. pytest loads the plugin where the package is 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kymograph import _environment, _record, _recording
+from kymograph import _environment, _record, _recording, _run_files
 
 if TYPE_CHECKING:
     from kymograph._capture import Capture
@@ -45,22 +46,35 @@ def pytest_configure(config: pytest.Config) -> None:
     if _environment.is_worker() and hasattr(config, "workerinput"):
         config.pluginmanager.register(_Scopes(), "kymo-scopes")
         return
-    _check_base(config.getoption("--kymo-compare"))
-    run = _recording.capture(config.getoption("--kymo-output"), sample=True, overwrite=True)
+    output: str = config.getoption("--kymo-output")
+    base = _find_base(config.getoption("--kymo-compare"), output)
+    run = _recording.capture(output, sample=True, overwrite=True)
     config.pluginmanager.register(_Scopes(), "kymo-scopes")
-    config.pluginmanager.register(_Report(config, run), "kymo-report")
+    config.pluginmanager.register(_Report(config, run, base), "kymo-report")
 
 
-def _check_base(base: str | None) -> None:
-    """Refuse what cannot be compared with before tests run for nothing."""
+def _find_base(base: str | None, output: str) -> list[str]:
+    """
+    Return the captures to compare with: of a directory, those that the run does not replace.
+
+    Refuses what cannot be compared with before tests run for nothing.
+    """
     if base is None:
-        return
+        return []
     from kymograph._capture import open as open_capture  # noqa: PLC0415
 
     try:
-        open_capture(base).close()
+        with open_capture(base) as opened:
+            found = [capture["path"] for capture in opened.captures]
+        replaced = {os.path.realpath(path) for path in _run_files.captures_at(_run_files.plan(output, True))}
     except (OSError, ValueError) as error:
         raise pytest.UsageError(f"--kymo-compare: {error}") from error
+    kept = [path for path in found if os.path.realpath(path) not in replaced]
+    if not kept:
+        raise pytest.UsageError(
+            f"--kymo-compare: the run would replace {base}; name another file for it, such as --kymo-output new.kymo"
+        )
+    return kept
 
 
 @pytest.fixture(name=_FIXTURE)
@@ -99,9 +113,9 @@ class _Scopes:
 class _Report:
     """What is said at the end, and the verdicts."""
 
-    def __init__(self, config: pytest.Config, run: _recording.Recording) -> None:
+    def __init__(self, config: pytest.Config, run: _recording.Recording, base: list[str]) -> None:
         self._run = run
-        self._base: str | None = config.getoption("--kymo-compare")
+        self._base = base
         self._listed: int = config.getoption("--kymo-listed")
         self._compared: list[ComparedRow] = []
         self._reasons: dict[str, list[str]] = {}
@@ -109,7 +123,7 @@ class _Report:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         self._run.stop()
-        if self._base is None:
+        if not self._base:
             return
         from kymograph._capture import open as open_capture  # noqa: PLC0415
 
@@ -160,5 +174,5 @@ class _Report:
             terminalreporter.write_line(said, red=self._is_worse(compared))
             for reason in self._reasons.get(compared["name"], []):
                 terminalreporter.write_line(reason)
-        if self._base is not None and not self._compared:
-            terminalreporter.write_line(f"nothing to compare with in {self._base}")
+        if self._base and not self._compared:
+            terminalreporter.write_line(f"nothing to compare with in {', '.join(self._base)}")

@@ -120,6 +120,32 @@ def test_a_slower_test_fails_the_run(tmp_path: Path) -> None:
     assert "test_second" not in said
 
 
+@pytest.mark.parametrize("base", ["tests.kymo", "link.kymo", "captures"])
+def test_a_run_does_not_replace_what_it_is_compared_with(base: str, tmp_path: Path) -> None:
+    (tmp_path / "captures").mkdir()
+    if base == "link.kymo":
+        (tmp_path / base).symlink_to("tests.kymo")
+    output = "captures/" if base == "captures" else "tests.kymo"
+    run_tests(tmp_path, "--kymo", "--kymo-output", output)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.kymo")}
+    said = run_tests(tmp_path, "--kymo-compare", base, "--kymo-output", output, status=pytest.ExitCode.USAGE_ERROR)
+    assert f"ERROR: --kymo-compare: the run would replace {base}; name another file" in said
+    assert before == {path: path.read_bytes() for path in tmp_path.rglob("*.kymo")}
+
+
+def test_a_run_may_lie_beside_what_it_is_compared_with(tmp_path: Path) -> None:
+    (tmp_path / "captures").mkdir()
+    base = tmp_path / "captures" / "base.kymo"
+    run_tests(tmp_path, "--kymo", "--kymo-rounds", "8", "--kymo-output", str(base))
+    before = base.read_bytes()
+    # The second time, the run of the first is in the directory as well.
+    for _ in range(2):
+        options = ("--kymo-compare", "captures", "--kymo-output", "captures/new.kymo", "--kymo-rounds", "8")
+        said = run_tests(tmp_path, *options, "-k", "first", status=1, TURNS="60")
+        assert re.search(r"^worse here: test_it.py::test_first, \+", said, re.MULTILINE), said
+    assert base.read_bytes() == before
+
+
 def test_what_cannot_be_compared_with_is_refused_before_the_tests(tmp_path: Path) -> None:
     said = run_tests(tmp_path, "--kymo-compare", "none.kymo", status=pytest.ExitCode.USAGE_ERROR)
     assert "ERROR: --kymo-compare: " in said
