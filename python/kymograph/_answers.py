@@ -45,15 +45,35 @@ class Answers:
     def _opened(self, other: Capture | Path | Iterable[Path]) -> Capture:
         raise NotImplementedError
 
+    def _range(self) -> tuple[int, int]:
+        """Return the time of the first event and of the last one, in a part of a capture of those in it."""
+        snapshot = self._snapshot()
+        stretches = []
+        for index, first, end in self._selection.blocks:
+            starts, ends, *_ = snapshot.blocks(index)
+            if len(starts[first:end]) > 0:
+                stretches.append((int(starts[first:end].min()), int(ends[first:end].max())))
+        if not stretches:
+            return snapshot.range
+        return min(start for start, _ in stretches), max(end for _, end in stretches)
+
+    def _refuse_part(self, what: str) -> None:
+        """Raise an error in a view from `partition` or `follow`: what it lacks is in other parts."""
+        if self._selection.blocks:
+            raise ValueError(
+                f"{what} told of a capture or of a stretch of time; a partition, or a step of follow(), "
+                "has only its tables and metrics"
+            )
+
     @property
     def start_ns(self) -> int:
         """The time of the first event, or the start of the view."""
-        return max(self._snapshot().range[0], self._selection.start_ns)
+        return max(self._range()[0], self._selection.start_ns)
 
     @property
     def end_ns(self) -> int:
         """The time of the last event, or the end of the view."""
-        return min(self._snapshot().range[1], self._selection.end_ns)
+        return min(self._range()[1], self._selection.end_ns)
 
     @property
     def captures(self) -> list[dict[str, Any]]:
@@ -94,7 +114,10 @@ class Answers:
         ------
         KeyError
             A pattern matches nothing, or there is no such frame or phase.
+        ValueError
+            This is a view from `partition` or `follow`.
         """
+        self._refuse_part("statistics are")
         snapshot = self._snapshot()
         found = snapshot.statistics(
             start_ns=self._selection.start_ns,
@@ -198,7 +221,10 @@ class Answers:
         ------
         KeyError
             A pattern matches nothing, or there is no such frame or phase.
+        ValueError
+            This is a view from `partition` or `follow`.
         """
+        self._refuse_part("functions are")
         snapshot = self._snapshot()
         found = snapshot.functions(
             start_ns=self._selection.start_ns,
@@ -243,7 +269,10 @@ class Answers:
         ------
         KeyError
             A pattern matches nothing, or there is no such frame or phase.
+        ValueError
+            This is a view from `partition` or `follow`.
         """
+        self._refuse_part("the activity of threads is")
         snapshot = self._snapshot()
         found = snapshot.thread_activity(
             start_ns=self._selection.start_ns,

@@ -70,10 +70,13 @@ class Capture(Answers):
         cache = self._cache
         table = cache.get(name)
         if table is None:
-            table = TABLES[name](self._snapshot(), self._selection)
-            if name == "spans" and self._has_later_view:
-                table = table[(table["flags"] & _STILL_OPEN) == 0]
-            cache[name] = table
+            table = cache[name] = self._select(name, self._selection)
+        return table
+
+    def _select(self, name: str, selection: Selection) -> Any:
+        table = TABLES[name](self._snapshot(), selection)
+        if name == "spans" and self._has_later_view:
+            return table[(table["flags"] & _STILL_OPEN) == 0]
         return table
 
     @property
@@ -243,7 +246,7 @@ class Capture(Answers):
 
     def partition(self, part: Partition) -> Capture:
         """
-        Return a view of a partition.
+        Return a view of a partition: its tables and metrics.
 
         Parameters
         ----------
@@ -288,9 +291,9 @@ class Capture(Answers):
         Yields
         ------
         Capture
-            A view with the new spans and samples; the first one has all existing data. Each span is in one view: that
-            in which it ended, or the last one. Read frames, messages and similar tables from the capture itself, which
-            is at the same state.
+            A view with the tables and metrics of the new spans and samples; the first one has all existing data. Each
+            span is in one view: that in which it ended, or the last one. Read frames, messages and similar tables from
+            the capture itself, which is at the same state.
         """
         seen: dict[str, int] = {}
         quiet_since = time.monotonic()
@@ -325,9 +328,10 @@ class Capture(Answers):
         width : int
             Pixels, 320 to 4096.
         """
-        return self._snapshot().overview(
-            start_ns=self._selection.start_ns, end_ns=self._selection.end_ns, width=min(max(width, 320), 4096)
-        )
+        start_ns, end_ns = self._selection.start_ns, self._selection.end_ns
+        if self._selection.blocks:
+            start_ns, end_ns = self.start_ns, self.end_ns
+        return self._snapshot().overview(start_ns=start_ns, end_ns=end_ns, width=min(max(width, 320), 4096))
 
     def widget(self, height: int = 560) -> CaptureWidget:
         """

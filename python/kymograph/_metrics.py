@@ -94,6 +94,8 @@ class Metric:
         return " ".join([self.name, *(f"{key}={value}" for key, value in labels.items())])
 
     def _read(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+        if self._series is None and self._selection.blocks:
+            _read_series(self._snapshot, replace(self._selection, names=(self.name,)), [self])
         if self._series is None:
             times, values, flags = self._snapshot.series(self._id, self._selection.start_ns, self._selection.end_ns)
             # The only flag has the value 1.
@@ -121,6 +123,20 @@ class Metric:
     def __repr__(self) -> str:
         unit = f" in {self.unit}" if self.unit else ""
         return f"<kymograph.Metric {self.full_name}: {self.kind}{unit}>"
+
+
+def _read_series(snapshot: Snapshot, selection: Selection, metrics: list[Metric]) -> None:
+    """Give these metrics the selected samples, in a single pass."""
+    columns = Samples(snapshot, selection).to_numpy(["metric", "time_ns", "value", "stale"])
+    order = np.lexsort((columns["time_ns"], columns["metric"]))
+    ids = columns["metric"][order]
+    for metric in metrics:
+        first, last = np.searchsorted(ids, [metric._id, metric._id + 1])
+        rows = order[first:last]
+        series = columns["time_ns"][rows], columns["value"][rows], columns["stale"][rows]
+        for array in series:
+            array.flags.writeable = False
+        metric._series = series
 
 
 class Metrics(Mapping[str, Metric]):
@@ -185,17 +201,7 @@ class Metrics(Mapping[str, Metric]):
         """
         chosen = [self[key] for key in keys] or self._metrics
         names = tuple({metric.name for metric in chosen}) if keys else ()
-        table = Samples(self._snapshot, replace(self._selection, names=names))
-        columns = table.to_numpy(["metric", "time_ns", "value", "stale"])
-        order = np.lexsort((columns["time_ns"], columns["metric"]))
-        ids = columns["metric"][order]
-        for metric in chosen:
-            first, last = np.searchsorted(ids, [metric._id, metric._id + 1])
-            rows = order[first:last]
-            series = columns["time_ns"][rows], columns["value"][rows], columns["stale"][rows]
-            for array in series:
-                array.flags.writeable = False
-            metric._series = series
+        _read_series(self._snapshot, replace(self._selection, names=names), chosen)
 
     def all(self, name: str = "*", **labels: str | int) -> list[Metric]:
         """

@@ -38,7 +38,8 @@ def to_parquet(
     Parameters
     ----------
     captures : Capture, path, or iterable of paths
-        The captures, on one time axis.
+        The captures, on one time axis; of a view its part. Partitions of a capture may go to one directory, each in
+        files of its own.
     directory : path
         Created if it is missing.
     tables : sequence of str
@@ -78,12 +79,11 @@ def to_parquet(
     for index, run, stem, hosts in _list_files(capture):
         for name in tables:
             for host in hosts:
-                table = capture.table(name)
-                blocks = replace(table._selection, blocks=((index, 0, 2**62),))
-                part = type(table)(table._snapshot, blocks)
-                chosen = replace(blocks, processes=part._of_processes(None, host, None, None))
-                columns = [column for column in COLUMNS[name] if column != "host"]
-                stream = type(table)(table._snapshot, chosen, columns)
+                own = capture.table(name)
+                blocks = own._selection.blocks or ((index, 0, 2**62),)
+                part = replace(own._selection, blocks=tuple(block for block in blocks if block[0] == index))
+                chosen = replace(part, processes=own._of_processes(None, host, None, None))
+                stream = capture._select(name, chosen).with_columns([each for each in COLUMNS[name] if each != "host"])
                 folder = Path(directory) / name / f"run={quote(run, safe='')}" / f"host={quote(host, safe='')}"
                 folder.mkdir(parents=True, exist_ok=True)
                 path = folder / f"{stem}.parquet"
@@ -95,18 +95,23 @@ def to_parquet(
 
 
 def _list_files(capture: Capture) -> list[tuple[int, str, str, list[str]]]:
-    """Return each file's index, run, name and hosts."""
+    """Return the index, run, name and hosts of each file that the capture or view has a part of."""
     files: list[tuple[int, str, str, list[str]]] = []
     taken: set[tuple[str, str]] = set()
     for index, facts in enumerate(capture.captures):
         path = Path(os.path.realpath(facts["path"]))
+        parts = [block for block in capture._selection.blocks if block[0] == index]
+        if capture._selection.blocks and not parts:
+            continue
         processes = [process for process in capture.process_info if process["capture"] == index]
         run = run_of(processes[0]["infos"] if processes else {}, str(path))
-        stem: str = path.stem
+        # Parts of a capture may go to one directory.
+        named: str = path.stem + "".join(f"-from-{first}" for _, first, _ in parts)
+        stem = named
         number = 1
         while (run, stem) in taken:
             number += 1
-            stem = f"{path.stem}-{number}"
+            stem = f"{named}-{number}"
         taken.add((run, stem))
         files.append((index, run, stem, sorted({process["host"] for process in processes})))
     return files

@@ -23,6 +23,7 @@ from xml.etree import ElementTree
 import kymograph as kymo
 import numpy as np
 import pyarrow
+import pyarrow.parquet
 import pytest
 from kymograph import _results
 from kymograph._selection import COLUMNS
@@ -220,6 +221,31 @@ def test_partitions_make_up_the_whole(capture: kymo.Capture, truth: dict[str, An
     assert rows_of(other.partition(parts[1]).spans) == rows_of(capture.partition(parts[1]).spans)
 
 
+def _refuse_what_has_no_parts(view: kymo.Capture) -> None:
+    for answer in (view.stats, view.functions, view.thread_activity):
+        with pytest.raises(ValueError, match="has only its tables and metrics"):
+            answer()
+
+
+def test_a_partition_has_its_own_metrics_and_time_and_no_statistics(
+    capture: kymo.Capture, truth: dict[str, Any]
+) -> None:
+    parts = [capture.partition(part) for part in capture.partitions(scopes=300)]
+    whole = capture.metrics["load"]
+    for name in ("times", "values", "stale"):
+        pieces = [getattr(part.metrics["load"], name) for part in parts]
+        assert all(len(piece) < len(whole) for piece in pieces)
+        np.testing.assert_array_equal(np.concatenate(pieces), getattr(whole, name))
+    assert [len(part.metrics["load"]) for part in parts] == [len(part.samples) for part in parts]
+    later = parts[1].between(int(parts[1].metrics["load"].times[1]), None)
+    assert len(later.metrics["load"]) == len(parts[1].metrics["load"]) - 1
+    assert (min(part.start_ns for part in parts), max(part.end_ns for part in parts)) == capture._snapshot().range
+    assert all(part.duration_ns < capture.duration_ns for part in parts)
+    assert parts[1].overview() != capture.overview()
+    for part in parts:
+        _refuse_what_has_no_parts(part)
+
+
 def test_selections_choose(capture: kymo.Capture, truth: dict[str, Any]) -> None:
     name = truth["spans"][0]["name"]
     track = truth["spans"][0]["track"]
@@ -322,8 +348,13 @@ def test_a_growing_file_is_followed(folder: Path, truth: dict[str, Any], tmp_pat
     assert not capture.refresh()
     sizes = iter([len(whole) // 2, len(whole) * 3 // 4, len(whole)])
     rows: list[tuple[str, int, int]] = []
+    samples: list[float] = []
+    written: list[str] = []
     for view in capture.follow(poll_s=0):
         rows += rows_of(view.spans)
+        samples += view.metrics["load"].times.tolist()
+        written += kymo.to_parquet(view, tmp_path, tables=["spans", "samples"])
+        _refuse_what_has_no_parts(view)
         size = next(sizes, None)
         if size is not None:
             with growing.open("ab") as file:
@@ -336,6 +367,11 @@ def test_a_growing_file_is_followed(folder: Path, truth: dict[str, Any], tmp_pat
     assert len(rows) == len(truth["spans"])
     assert len(before["start_ns"]) == count
     assert len(capture.spans) == len(truth["spans"])
+    assert samples == capture.metrics["load"].times.tolist()
+    for table in ("spans", "samples"):
+        files = [path for path in written if f"/{table}/" in path]
+        assert len(files) > 2
+        assert sum(pyarrow.parquet.read_metadata(path).num_rows for path in files) == len(capture.table(table))
 
 
 def test_directories_are_one_capture(folder: Path, truth: dict[str, Any], tmp_path: Path) -> None:

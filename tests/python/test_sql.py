@@ -195,6 +195,21 @@ def test_parquet_is_the_same_table(fleet: Path, tmp_path: Path) -> None:
         kymo.to_parquet(capture, "")
 
 
+def test_parquet_of_parts_has_every_row_once(fleet: Path, tmp_path: Path) -> None:
+    capture = kymo.open(fleet)
+    parts = [capture.partition(part) for part in capture.partitions(scopes=300)]
+    assert len(parts) > 4
+    tables = ("spans", "samples", "sites", "processes")
+    files = [file for part in parts for file in kymo.to_parquet(part, tmp_path, tables=tables)]
+    assert len(files) == len(set(files)) == len(parts) * len(tables)
+    for table in tables:
+        rows = ds.dataset(tmp_path / table, partitioning="hive").to_table()
+        assert rows.num_rows == len(capture.table(table)), table
+    middle = capture.between(None, (capture.start_ns + capture.end_ns) // 2)
+    kymo.to_parquet(middle, tmp_path / "view", tables=["samples"])
+    assert ds.dataset(tmp_path / "view" / "samples").count_rows() == len(middle.samples) < len(capture.samples)
+
+
 def test_a_missing_extra_is_named(fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     original = builtins.__import__
     monkeypatch.setitem(sys.modules, "pyarrow", None)
