@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from kymograph._analysis import Reader, Snapshot, compare
 from kymograph._errors import warn_of, warn_of_stacks
-from kymograph._selection import ENERGY_LISTS, Selection, as_patterns
+from kymograph._selection import ENERGY_LISTS, Selection, as_patterns, unknown_key
 from kymograph._stacks import FunctionRow
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ class Answers:
         by: str | None = None,
         *,
         by_process: bool = False,
-        power_sources: Sequence[str] = (),
+        power_sources: str | Sequence[str] = (),
         idle_watts: float | None = None,
     ) -> Any:
         """
@@ -161,27 +162,38 @@ class Answers:
             Return only this list of rows.
         by_process : bool
             Keep processes separate.
-        power_sources : sequence of str
+        power_sources : str or sequence of str
             The sources to add up: a metric's name, a label's value, or a full name. Empty: the machine's supply.
         idle_watts : float, optional
-            Power of the idle machine; by default the least mean over a second.
+            Power of the idle machine, 0 or more; by default the least mean over a second.
 
         Returns
         -------
         dict, or list of dict
-            Joules with their error bounds; None if the source could not be read. They cover the whole capture.
+            Joules with their error bounds; None if the source could not be read, or no power was recorded. They cover
+            the whole capture.
 
         Raises
         ------
+        KeyError
+            There is no such source of power.
         ValueError
-            `by` has another value, or this is a view: energy is only available for whole captures.
+            `by` has another value, the idle power is no number from 0, or this is a view: energy is only available for
+            whole captures.
         """
         if by is not None and by not in ENERGY_LISTS:
             raise ValueError(f"energy by {by!r}: there are {', '.join(ENERGY_LISTS)}")
         if self._selection != Selection():
             raise ValueError("energy is told of whole captures, not of a view")
+        if idle_watts is not None and not 0 <= idle_watts < math.inf:
+            raise ValueError(f"idle_watts must be a number of watts, 0 or more, not {idle_watts!r}")
         snapshot = self._snapshot()
-        found = snapshot.energy(by_process=by_process, power_sources=list(power_sources), idle_watts=idle_watts)
+        wanted = as_patterns(power_sources)
+        found = snapshot.energy(by_process=by_process, power_sources=list(wanted), idle_watts=idle_watts)
+        if wanted:
+            _check_sources(wanted, found, snapshot)
+        elif not found["power_sources"]:
+            _tell_no_power(found)
         warn_of(snapshot.captures())
         return found if by is None else found[ENERGY_LISTS[by]]
 
@@ -444,3 +456,21 @@ class Answers:
         found = snapshot.explain_energy(site=site or "", frame=frame, time=time, base_captures=before, seed=seed)
         warn_of(snapshot.captures())
         return found
+
+
+def _check_sources(wanted: Sequence[str], found: EnergyStatistics, snapshot: Snapshot) -> None:
+    """Raise an error if there is no such source of power."""
+    names = [row["name"] for row in (*found["power_sources"], *found["left_out"])]
+    known = {*names}
+    for metric in snapshot.metrics():
+        known |= {metric["name"], *metric["labels"].values()}
+    for name in wanted:
+        if name not in known or not found["power_sources"]:
+            raise unknown_key("power source", name, names)
+
+
+def _tell_no_power(found: EnergyStatistics) -> None:
+    """Make joules that no source tells unknown rather than none."""
+    total = found["total"]
+    total["joules"] = total["bound_joules"] = total["gpu_joules"] = total["gpu_bound_joules"] = None
+    total["unknown_s"] = total["gpu_unknown_s"] = (found["end_ns"] - found["start_ns"]) / 1e9

@@ -147,7 +147,7 @@ class EnergyOptions(TypedDict, total=False):
     """The options of `Capture.energy`."""
 
     by_process: bool
-    power_sources: Sequence[str]
+    power_sources: str | Sequence[str]
     idle_watts: float | None
 
 

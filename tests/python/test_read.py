@@ -178,6 +178,25 @@ def test_energy_is_that_of_the_command(tmp_path: Path) -> None:
             capture.between(0, 1).energy()
         with pytest.raises(ValueError, match="there are site"):
             capture.energy(by="moon")
+        assert capture.energy(power_sources="board_power") == capture.energy(power_sources=["board_power"])
+        for wrong in ("board_powr", ["board_powr"], ["board_power", "board_powr"]):
+            with pytest.raises(KeyError, match="no power source 'board_powr'; did you mean 'board_power'"):
+                capture.energy(power_sources=wrong)
+        assert capture.energy(idle_watts=0)["total"]["idle_watts"] == 0
+        for watts in (-1.0, math.nan, math.inf):
+            with pytest.raises(ValueError, match="idle_watts must be"):
+                capture.energy(idle_watts=watts)
+
+
+def test_joules_are_unknown_where_no_power_was_recorded(capture: kymo.Capture) -> None:
+    found = capture.energy()
+    assert found["power_sources"] == []
+    for prefix in ("", "gpu_"):
+        total: Any = found["total"]
+        assert total[f"{prefix}joules"] is total[f"{prefix}bound_joules"] is None
+        assert total[f"{prefix}unknown_s"] == pytest.approx(capture.duration_ns / 1e9)
+    with pytest.raises(KeyError, match="no power source 'supply_power': there are none"):
+        capture.energy(power_sources="supply_power")
 
 
 def overlapping(truth: dict[str, Any], start: int, end: int) -> list[tuple[str, int, int]]:
