@@ -76,6 +76,9 @@ class Table:
 
     _name = ""
 
+    #: The columns that may lack a value: None, NaN, or 0 of integers.
+    _nullable: frozenset[str] = frozenset()
+
     def __init__(
         self,
         snapshot: Snapshot,
@@ -286,9 +289,29 @@ class Table:
 
         if self._picked is None:
             return polars.DataFrame(self)
+        # The types are those that polars makes of the whole table.
         self._load(self._columns)
-        texts = {name: self._texts_of(name) for name in self._columns if isinstance(self._loaded[name], list)}
-        return polars.DataFrame({name: texts.get(name, self._array_of(name)) for name in self._columns})
+        series = []
+        for name in self._columns:
+            loaded = self._loaded[name]
+            if isinstance(loaded, tuple):
+                column = polars.Series(name, self._array_of(name).tolist(), polars.Categorical)
+            elif isinstance(loaded, list):
+                column = polars.Series(name, loaded, polars.String)
+            else:
+                column = polars.Series(name, loaded)
+            if (missing := self._missing(name)) is not None:
+                column = column.set(polars.Series(missing), None)
+            series.append(column)
+        return polars.DataFrame(series)
+
+    def _missing(self, name: str) -> npt.NDArray[np.bool_] | None:
+        """Tell where a loaded column of numbers has none for other libraries; None: nowhere."""
+        loaded = self._loaded[name]
+        if name not in self._nullable or isinstance(loaded, tuple | list):
+            return None
+        missing: npt.NDArray[np.bool_] = np.isnan(loaded) if loaded.dtype.kind == "f" else loaded == 0
+        return missing
 
     def __reduce__(self) -> tuple[Any, ...]:
         self._load(self._columns)
@@ -355,13 +378,28 @@ class Table:
             pyarrow: Any = importlib.import_module("pyarrow")
         except ImportError as error:
             raise ImportError("rows of a table need pyarrow: pip install 'kymograph[parquet]'") from error
+        # The types are those of the whole table, so that both can be put together.
         self._load(self._columns)
-        return pyarrow.table({name: self._texts_of(name) for name in self._columns})
-
-    def _texts_of(self, name: str) -> list[Any]:
-        """Return the values of a loaded column as other libraries have them."""
-        values: list[Any] = self._array_of(name).tolist()
-        return values
+        arrays = []
+        for name in self._columns:
+            loaded = self._loaded[name]
+            if isinstance(loaded, tuple):
+                codes, texts = loaded
+                used, places = np.unique(codes, return_inverse=True)
+                known = used[used >= 0]
+                indices = np.maximum(places - (len(used) - len(known)), 0).astype(np.uint32)
+                dictionary = pyarrow.array([texts[code] for code in known], pyarrow.string())
+                array = pyarrow.DictionaryArray.from_arrays(pyarrow.array(indices, mask=codes < 0), dictionary)
+            elif isinstance(loaded, list):
+                array = pyarrow.array(loaded, pyarrow.string())
+            else:
+                array = pyarrow.array(loaded, mask=self._missing(name))
+            arrays.append(array)
+        fields = [
+            pyarrow.field(name, array.type, nullable=name in self._nullable)
+            for name, array in zip(self._columns, arrays, strict=True)
+        ]
+        return pyarrow.table(arrays, schema=pyarrow.schema(fields))
 
     def __arrow_c_schema__(self) -> object:
         if self._picked is not None:

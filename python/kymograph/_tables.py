@@ -54,6 +54,7 @@ class Spans(Table):
     """
 
     _name = "spans"
+    _nullable = frozenset({"category", "arguments", "running_ns", "runnable_ns", "blocked_ns", "site"})
 
     if TYPE_CHECKING:
         track: Texts
@@ -78,10 +79,6 @@ class Spans(Table):
             array[:] = [json.loads(text) if text is not None else {} for text in texts]
             array.flags.writeable = False
         return super()._array_of(name)
-
-    def _texts_of(self, name: str) -> list[Any]:
-        texts: list[Any] = self._loaded[name] if name == "arguments" else super()._texts_of(name)
-        return texts
 
     def select(
         self,
@@ -169,6 +166,7 @@ class Samples(Table):
     """
 
     _name = "samples"
+    _nullable = frozenset({"value"})
 
     if TYPE_CHECKING:
         name: Texts

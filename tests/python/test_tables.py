@@ -12,6 +12,7 @@ import pandas
 import polars
 import pyarrow
 import pytest
+from kymograph._selection import COLUMNS
 from kymograph._show import duration, moment
 from reading import write_model
 
@@ -126,6 +127,26 @@ def test_data_frames_are_the_table(capture: kymo.Capture) -> None:
             assert frame["pid"].to_list() == wanted["pid"]
             assert frame.height == len(table)
     assert capture.spans.to_pandas()["name"].astype(str).tolist() == capture.spans.name.tolist()
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_rows_have_the_types_of_their_table(capture: kymo.Capture, name: str) -> None:
+    whole = capture.table(name)
+    schema = pyarrow.schema(whole) if name != "damages" else pyarrow.table(whole).schema
+    kinds = whole.to_polars().schema
+    every = np.ones(len(whole), dtype=np.bool_)
+    for rows in (whole[:5], whole[~every], whole[every], pickle.loads(pickle.dumps(whole[:5])), whole[:5][:0]):
+        made = pyarrow.table(rows)
+        made.validate(full=True)
+        assert made.schema == schema
+        assert pyarrow.schema(rows) == schema
+        assert rows.to_polars().schema == polars.DataFrame(rows).schema == kinds
+        assert polars.DataFrame(made).schema == kinds
+        assert made.to_pylist() == pyarrow.table(whole).to_pylist()[: len(rows)]
+        assert rows.to_polars().equals(whole.to_polars()[: len(rows)])
+        both = pyarrow.concat_tables([made, pyarrow.table(whole)])
+        assert both.num_rows == len(polars.concat([rows.to_polars(), whole.to_polars()])) == len(rows) + len(whole)
+    assert not any(kind in (polars.Null, polars.Object) for kind in kinds.values())
 
 
 def test_a_table_shows_a_few_columns_with_units(tmp_path: Path) -> None:
