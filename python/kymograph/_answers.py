@@ -114,7 +114,7 @@ class Answers:
         Raises
         ------
         KeyError
-            A pattern matches nothing, or there is no such frame or phase.
+            A pattern matches nothing, the list of patterns is empty, or there is no such frame or phase.
         ValueError
             This is a view from `partition` or `follow`.
         """
@@ -123,8 +123,8 @@ class Answers:
         found = snapshot.statistics(
             start_ns=self._selection.start_ns,
             end_ns=self._selection.end_ns,
-            sites=list(as_patterns(site)),
-            threads=list(as_patterns(track)),
+            sites=_patterns("site", site),
+            threads=_patterns("track", track),
             frames=frames,
             phase=phase,
             by_process=by_process,
@@ -188,7 +188,7 @@ class Answers:
         if idle_watts is not None and not 0 <= idle_watts < math.inf:
             raise ValueError(f"idle_watts must be a number of watts, 0 or more, not {idle_watts!r}")
         snapshot = self._snapshot()
-        wanted = as_patterns(power_sources)
+        wanted = as_patterns(power_sources) or ()
         found = snapshot.energy(by_process=by_process, power_sources=list(wanted), idle_watts=idle_watts)
         if wanted:
             _check_sources(wanted, found, snapshot)
@@ -232,7 +232,7 @@ class Answers:
         Raises
         ------
         KeyError
-            A pattern matches nothing, or there is no such frame or phase.
+            A pattern matches nothing, the list of patterns is empty, or there is no such frame or phase.
         ValueError
             This is a view from `partition` or `follow`.
         """
@@ -241,8 +241,8 @@ class Answers:
         found = snapshot.functions(
             start_ns=self._selection.start_ns,
             end_ns=self._selection.end_ns,
-            sites=list(as_patterns(site)),
-            threads=list(as_patterns(thread)),
+            sites=_patterns("site", site),
+            threads=_patterns("thread", thread),
             frames=frames,
             phase=phase,
             lines=lines,
@@ -280,7 +280,7 @@ class Answers:
         Raises
         ------
         KeyError
-            A pattern matches nothing, or there is no such frame or phase.
+            A pattern matches nothing, the list of patterns is empty, or there is no such frame or phase.
         ValueError
             This is a view from `partition` or `follow`.
         """
@@ -289,7 +289,7 @@ class Answers:
         found = snapshot.thread_activity(
             start_ns=self._selection.start_ns,
             end_ns=self._selection.end_ns,
-            threads=list(as_patterns(thread)),
+            threads=_patterns("thread", thread),
             frames=frames,
             phase=phase,
         )
@@ -456,6 +456,14 @@ class Answers:
         found = snapshot.explain_energy(site=site or "", frame=frame, time=time, base_captures=before, seed=seed)
         warn_of(snapshot.captures())
         return found
+
+
+def _patterns(what: str, given: str | Sequence[str] | None) -> list[str]:
+    """Return patterns for the reader, to which none means all."""
+    patterns = as_patterns(given)
+    if patterns == ():
+        raise KeyError(f"no {what} is selected: the list is empty")
+    return list(patterns or ())
 
 
 def _check_sources(wanted: Sequence[str], found: EnergyStatistics, snapshot: Snapshot) -> None:

@@ -162,8 +162,6 @@ class Selection:
         )
 
 
-def as_patterns(given: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Accept one pattern or several."""
-    if given is None:
-        return ()
-    return (given,) if isinstance(given, str) else tuple(given)
+def as_patterns(given: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    """Accept one pattern or several; None: whatever there is."""
+    return (given,) if isinstance(given, str) else None if given is None else tuple(given)

@@ -342,18 +342,32 @@ class Table:
         inside = (starts < selection.end_ns) & ((ends > selection.start_ns) | (starts >= selection.start_ns))
         return self[np.flatnonzero(inside)]
 
-    def _narrowed(self, **changes: Any) -> Self:
+    def _narrowed(
+        self,
+        *,
+        processes: tuple[int, ...] | None,
+        names: tuple[str, ...] | None,
+        tracks: tuple[str, ...] | None = None,
+    ) -> Self:
+        """Return the rows that were selected so far and fit these patterns; None: all."""
+        known = self._selection
+        if names == () or tracks == ():
+            processes = ()
         if self._picked is None:
-            return type(self)(self._snapshot, replace(self._selection, **changes), self._columns)
+            # The reader takes the rows that fit any of its patterns, not those that fit one of each of two lists.
+            if (names and known.names not in ((), names)) or (tracks and known.tracks not in ((), tracks)):
+                return self[:]._narrowed(processes=processes, names=names, tracks=tracks)
+            chosen = replace(known, processes=processes, names=names or known.names, tracks=tracks or known.tracks)
+            return type(self)(self._snapshot, chosen, self._columns)
         whole = self.with_columns(COLUMNS[self._name])
-        chosen = np.ones(len(self), dtype=np.bool_)
-        for column, patterns in (("stream" if "stream" in whole else "name", "names"), ("track", "tracks")):
-            if changes.get(patterns):
+        fits = np.full(len(self), processes != ())
+        for column, patterns in (("stream" if "stream" in whole else "name", names), ("track", tracks)):
+            if patterns:
                 codes, texts = whole.codes(column)
-                chosen &= _matches(texts, changes[patterns])[codes]
-        if changes.get("processes") is not None:
-            chosen &= np.isin(whole["process"], np.array(changes["processes"], dtype=np.int64) - 1)
-        return self[np.flatnonzero(chosen)]
+                fits &= _matches(texts, patterns)[codes]
+        if processes:
+            fits &= np.isin(whole["process"], np.array(processes, dtype=np.int64) - 1)
+        return self[np.flatnonzero(fits)]
 
     def _of_processes(
         self, process: int | None, host: str | None, rank: str | int | None, pid: int | None

@@ -93,12 +93,12 @@ class Spans(Table):
         pid: int | None = None,
     ) -> Self:
         """
-        Select spans; nothing is read yet.
+        Select spans among those of the table; nothing is read before it has to be.
 
         Parameters
         ----------
         name, track : str or sequence of str, optional
-            Patterns, in which ``*`` matches any text and ``?`` one byte; one must match.
+            Patterns, in which ``*`` matches any text and ``?`` one byte; one must match. An empty list: no spans.
         start_ns, end_ns : int, optional
             Spans that overlap this range; nanoseconds on the capture's axis. Blocks outside are not read.
         process : int, optional
@@ -107,8 +107,8 @@ class Spans(Table):
             Spans of processes with this host, rank or process ID.
         """
         return self._narrowed(
-            names=as_patterns(name) or self._selection.names,
-            tracks=as_patterns(track) or self._selection.tracks,
+            names=as_patterns(name),
+            tracks=as_patterns(track),
             processes=self._of_processes(process, host, rank, pid),
         ).between(start_ns, end_ns)
 
@@ -140,7 +140,7 @@ class Frames(Table):
     def select(self, *, stream: str | Sequence[str] | None = None, process: int | None = None) -> Self:
         """Return the frames of streams whose name matches a pattern, or of one process."""
         return self._narrowed(
-            names=as_patterns(stream) or self._selection.names,
+            names=as_patterns(stream),
             processes=self._of_processes(process, None, None, None),
         )
 
@@ -189,7 +189,7 @@ class Samples(Table):
     ) -> Self:
         """Select samples; the parameters are those of `Spans.select`."""
         return self._narrowed(
-            names=as_patterns(name) or self._selection.names,
+            names=as_patterns(name),
             processes=self._of_processes(process, host, rank, pid),
         ).between(start_ns, end_ns)
 

@@ -96,6 +96,51 @@ def test_picked_rows_can_be_selected_from(capture: kymo.Capture) -> None:
     assert len(capture.frames[:].select(stream="")) == len(capture.frames.select(stream=""))
 
 
+def test_selections_of_a_selection_are_of_both(capture: kymo.Capture) -> None:
+    spans = capture.spans
+    texts = sorted({*spans.name})
+    names = [texts[0], texts[1], f"{texts[2][:2]}*"]
+    for first, second in (
+        (names[:2], names[1:]),
+        (names[0], names[0]),
+        (names[0], names[1]),
+        ("*", names[2]),
+        (names[2], "*"),
+    ):
+        once, again = spans.select(name=first), spans[:].select(name=first)
+        expected = sorted({*once.name} & {*spans.select(name=second).name})
+        assert sorted({*once.select(name=second).name}) == sorted({*again.select(name=second).name}) == expected
+    tracks = sorted({*spans.track})
+    for table in (spans, spans[:]):
+        assert len(table.select(track=tracks[0]).select(track=tracks[1])) == 0
+        assert len(table.select(track=tracks[0]).select(name=names)) == len(table.select(track=tracks[0], name=names))
+    for frames in (capture.frames, capture.frames[:]):
+        assert len(frames.select(stream="").select(stream="no stream")) == 0
+    for samples in (capture.samples, capture.samples[:]):
+        assert len(samples.select(name="load").select(name="l*")) == len(samples) > 0
+        assert len(samples.select(name="load").select(name="m*")) == 0
+
+
+def test_an_empty_list_selects_nothing(capture: kymo.Capture) -> None:
+    for pick in (slice(None), None):
+        tables = [table if pick is None else table[pick] for table in (capture.spans, capture.samples, capture.frames)]
+        spans, samples, frames = tables
+        assert [len(spans.select(name=[])), len(spans.select(track=[])), len(spans.select(name="*", track=()))] == [
+            0
+        ] * 3
+        assert [len(samples.select(name=[])), len(frames.select(stream=[]))] == [0, 0]
+        assert len(spans.select(name=[]).select(name="*")) == 0
+        assert pyarrow.schema(spans.select(name=[])) == pyarrow.schema(spans)
+    for answer in (capture.stats, capture.functions):
+        with pytest.raises(KeyError, match="no site is selected"):
+            answer(site=[])
+    with pytest.raises(KeyError, match="no track is selected"):
+        capture.stats(track=[])
+    for ask in (capture.functions, capture.thread_activity):
+        with pytest.raises(KeyError, match="no thread is selected"):
+            ask(thread=[])
+
+
 def test_pickled_tables_take_their_rows_along(capture: kymo.Capture) -> None:
     for table in (capture.spans, capture.spans[3:9], capture.frames.with_columns(["number"]), capture.samples):
         restored = pickle.loads(pickle.dumps(table))
