@@ -18,13 +18,13 @@ import os
 import sys
 import threading
 from collections import deque
-from contextlib import ContextDecorator
 from dataclasses import dataclass, field
 from time import monotonic_ns, sleep
 from types import TracebackType
 from typing import Any, TypeAlias
 
 from kymograph import _record
+from kymograph._decorating import ScopeDecorator
 from kymograph._gpu_libraries import GpuLibrary, Gpus, relax_captures
 
 __all__ = ["flush", "gpu_scope"]
@@ -373,7 +373,7 @@ _gpu = _Gpu()
 os.register_at_fork(after_in_child=_gpu.forget)
 
 
-class gpu_scope(ContextDecorator):  # noqa: N801
+class gpu_scope(ScopeDecorator):  # noqa: N801
     """
     A scope whose work runs on a GPU.
 
@@ -383,8 +383,8 @@ class gpu_scope(ContextDecorator):  # noqa: N801
     never waits for the GPU: the span appears some milliseconds after the work is done. Without PyTorch or CuPy, or
     without a GPU, it is only a scope, and kymo says so once.
 
-    While a stream is captured into a graph, nothing is measured on the GPU. May be used as a decorator of functions,
-    and as a context by one thread at a time.
+    While a stream is captured into a graph, nothing is measured on the GPU. May be used as a decorator of functions
+    that are neither generators nor asynchronous, and as a context by one thread at a time.
 
     Parameters
     ----------

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import resource
 import sys
-from contextlib import ContextDecorator
 from types import TracebackType
 
 from kymograph import _record
+from kymograph._decorating import ScopeDecorator
 
 __all__ = ["memory_scope"]
 
@@ -15,7 +15,7 @@ __all__ = ["memory_scope"]
 _PEAK_UNIT = 1 if sys.platform == "darwin" else 1024
 
 
-class memory_scope(ContextDecorator):  # noqa: N801
+class memory_scope(ScopeDecorator):  # noqa: N801
     """
     A scope with the change of the process's memory as arguments.
 
@@ -24,7 +24,8 @@ class memory_scope(ContextDecorator):  # noqa: N801
     - ``block_change``, if asked for: the same for the blocks of Python's allocator, mostly objects up to 512 bytes
 
     A value that cannot be read is left out. All threads of the process count. Memory that a library keeps for reuse
-    does not show. May be used as a decorator of functions, and as a context by one thread at a time.
+    does not show. May be used as a decorator of functions that are neither generators nor asynchronous, and
+    as a context by one thread at a time.
 
     Parameters
     ----------

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import functools
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import kymograph as kymo
+import pytest
 from conftest import Run
 
 MIB = 1 << 20
@@ -81,3 +85,46 @@ def test_blocks_of_a_scope_are_the_objects_that_it_left(tmp_path: Path) -> None:
     assert abs(found["makes"][0]["block_change"] - count) < 100
     assert abs(found["drops"][0]["block_change"] + count) < 100
     assert "block_change" not in found["does not ask"][0]
+
+
+async def _coroutine() -> None:
+    await asyncio.sleep(0)
+
+
+async def _asynchronous_generator() -> AsyncIterator[int]:
+    yield 1
+
+
+def _generator() -> Iterator[int]:
+    yield 1
+
+
+@pytest.mark.parametrize("function", [_coroutine, _asynchronous_generator, _generator])
+@pytest.mark.parametrize("scope", [kymo.memory_scope, kymo.gpu_scope])
+def test_what_runs_after_its_call_is_not_decorated(scope: Callable[..., Any], function: Callable[..., Any]) -> None:
+    for wrapped in (function, functools.partial(function), staticmethod(function), kymo.profile(function)):
+        with pytest.raises(TypeError, match=rf"{scope.__name__} does not decorate an? .*; use `with kymo"):
+            scope("load")(wrapped)
+
+
+def test_a_scope_within_a_coroutine_tells_its_memory(run_script: Run, tmp_path: Path) -> None:
+    run_script(
+        """
+        import asyncio
+        import kymograph as kymo
+
+        async def load():
+            with kymo.memory_scope("load"):
+                await asyncio.sleep(0.01)
+                kept = bytearray(b"x" * 48_000_000)
+                await asyncio.sleep(0.01)
+            return kept
+
+        with kymo.capture("run.kymo"):
+            asyncio.run(load())
+        """
+    )
+    (load,) = _arguments(tmp_path / "run.kymo")["load"]
+    assert abs(load["rss_change_bytes"] - 48_000_000) < 16 * MIB + SLACK
+    (span,) = kymo.open(tmp_path / "run.kymo").spans.select(name="load")
+    assert span["duration_ns"] >= 20_000_000
