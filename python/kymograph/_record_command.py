@@ -12,7 +12,8 @@ from kymograph._command import become_command
 
 _DESCRIPTION = """\
 Runs a Python script as it is and records each of its functions, in all threads and in the processes that it forks or
-spawns, and the machine's sensors meanwhile, into one capture."""
+spawns, and the machine's sensors meanwhile, into one capture. A script is what python takes: also a folder or a zipapp
+with __main__.py, or - for the standard input."""
 
 _EPILOG = """\
 examples:
@@ -61,7 +62,7 @@ def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
     """Return the part before the program's own arguments, including ``-m MODULE``, and the rest."""
     flags = {"-q", "--quiet", "--c-functions", "-h", "--help"}
     at = 0
-    while at < len(arguments) and arguments[at].startswith("-"):
+    while at < len(arguments) and arguments[at].startswith("-") and arguments[at] != "-":
         if arguments[at].startswith("-m") and not arguments[at].startswith("--"):
             at += 2 if arguments[at] == "-m" else 1
             break

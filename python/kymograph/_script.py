@@ -1,4 +1,4 @@
-"""Runs a script like ``python script.py`` and records its functions. Started by `kymograph._record_command`."""
+"""Runs a script, folder, zipapp or module and records its functions. Started by `kymograph._record_command`."""
 
 from __future__ import annotations
 
@@ -114,8 +114,38 @@ def _hide_own_frames() -> None:
     sys.excepthook = hook
 
 
+def _is_path_safe() -> bool:
+    """Tell whether the interpreter was told to import nothing from the script's folder."""
+    return sys.flags.safe_path if sys.version_info >= (3, 11) else False
+
+
+def _is_folder_of_modules(path: str) -> bool:
+    """Tell whether modules can be imported from this path, as from a folder or a zipapp."""
+    for hook in sys.path_hooks:
+        try:
+            hook(path)
+        except ImportError:
+            continue
+        return True
+    return False
+
+
+def _load_program(path: str) -> tuple[CodeType, dict[str, Any]]:
+    """Load what ``python PATH`` runs: a script, one from the standard input, or a folder or zipapp of modules."""
+    if path == "-":
+        if not _is_path_safe():
+            sys.path[0] = ""
+        code = compile(sys.stdin.buffer.read(), "<stdin>", "exec", dont_inherit=True)
+        return code, {"__file__": "<stdin>", "__package__": None, "__spec__": None}
+    full_path = os.path.join(os.getcwd(), path)
+    if not _is_folder_of_modules(full_path):
+        return _load_script(path)
+    sys.path[0 : 0 if _is_path_safe() else 1] = [full_path]
+    return _load_main_module(full_path)
+
+
 def _load_script(path: str) -> tuple[CodeType, dict[str, Any]]:
-    if not sys.flags.safe_path if sys.version_info >= (3, 11) else True:
+    if not _is_path_safe():
         sys.path[0] = os.path.dirname(os.path.realpath(path))
     full_path = os.path.abspath(path)
     try:
@@ -139,18 +169,36 @@ def _load_module(name: str) -> tuple[CodeType, dict[str, Any]]:
         print(f"{sys.executable}: {failure}", file=sys.stderr)
         raise SystemExit(1) from None
     sys.argv[0] = spec.origin or name
-    names = {"__file__": spec.origin, "__package__": spec.parent, "__spec__": spec, "__loader__": spec.loader}
-    return code, names
+    return code, _names_of(spec)
+
+
+def _load_main_module(folder: str) -> tuple[CodeType, dict[str, Any]]:
+    import runpy  # noqa: PLC0415
+
+    # The module of this name is the one that runs now.
+    running = sys.modules.pop("__main__")
+    try:
+        _, spec, code = vars(runpy)["_get_module_details"]("__main__")
+    except ImportError:
+        print(f"{sys.executable}: can't find '__main__' module in {folder!r}", file=sys.stderr)
+        raise SystemExit(1) from None
+    finally:
+        sys.modules["__main__"] = running
+    return code, _names_of(spec)
+
+
+def _names_of(spec: ModuleSpec) -> dict[str, Any]:
+    return {"__file__": spec.origin, "__package__": spec.parent, "__spec__": spec, "__loader__": spec.loader}
 
 
 def main() -> None:
-    """Run the command line: options as JSON, a script or ``-m`` and a module, and its arguments."""
+    """Run the command line: options as JSON, what python runs (a path, ``-``, ``-m`` and a module), its arguments."""
     options = json.loads(sys.argv[1])
     is_module = sys.argv[2] == "-m"
     name = sys.argv[3 if is_module else 2]
     sys.argv[:] = [name, *sys.argv[4 if is_module else 3 :]]
     _hide_own_frames()
-    code, names = _load_module(name) if is_module else _load_script(name)
+    code, names = _load_module(name) if is_module else _load_program(name)
     module = ModuleType("__main__")
     module.__dict__.update(names, __builtins__=__builtins__)
     sys.modules["__main__"] = module

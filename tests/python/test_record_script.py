@@ -9,6 +9,7 @@ import pstats
 import re
 import subprocess
 import textwrap
+import zipapp
 from collections.abc import Callable
 from pathlib import Path
 
@@ -452,6 +453,46 @@ def test_modules_run_as_scripts_and_the_machine_is_sampled(tmp_path: Path) -> No
     assert any(row["metric"] == "process_rss" for row in rows_of(tmp_path / "run.kymo", "metrics"))
 
 
+MAIN = """
+import json, sys
+import beside
+def work(): return beside.help()
+class Local: pass
+main = sys.modules["__main__"]
+print(json.dumps([__name__, sys.argv, sys.path[0], __file__, __package__, __spec__.name, type(__loader__).__name__,
+                  main.Local is Local, main.__dict__ is globals(), work()]))
+sys.exit(5)
+"""
+
+
+@pytest.mark.parametrize("program", ["app", "./app/", "app.pyz", "renamed", "-"])
+def test_what_python_runs_is_run(tmp_path: Path, program: str) -> None:
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "__main__.py").write_text(MAIN)
+    (tmp_path / "app" / "beside.py").write_text("def help(): return 3\n")
+    zipapp.create_archive(tmp_path / "app", tmp_path / "app.pyz")
+    zipapp.create_archive(tmp_path / "app", tmp_path / "renamed", interpreter="/usr/bin/env python3")
+    (tmp_path / "beside.py").write_text("def help(): return 4\n")
+    without_spec = MAIN.replace("__spec__.name", "__spec__").replace("type(__loader__).__name__", "0")
+    standard_input = without_spec if program == "-" else None
+    done, plain = (
+        subprocess.run(
+            [INTERPRETER, *options, program, "-x", "y"],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(Path(kymo.__file__).parent.parent)},
+            input=standard_input,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for options in (("-m", "kymograph", "record", "-q", "--hz", "0", "-o", "run.kymo"), ())
+    )
+    assert (done.returncode, done.stderr) == (plain.returncode, plain.stderr) == (5, "")
+    assert json.loads(done.stdout) == json.loads(plain.stdout)
+    assert functions_of(tmp_path / "run.kymo") == {"<module>": 1, "Local": 1, "work": 1}
+    assert functions_of(tmp_path / "run.kymo", "beside")["help"] == 1
+
+
 def test_forked_and_spawned_processes_are_in_the_capture(record: Record, tmp_path: Path) -> None:
     source = """
         import concurrent.futures, multiprocessing, os
@@ -521,6 +562,7 @@ def test_what_cannot_be_run_is_said(tmp_path: Path) -> None:
         (["--leaves-every", "0", "x.py"], 2, "--leaves-every"),
         (["--leaves-every", "4", "--min-us", "5", "x.py"], 2, "exclude each other"),
         (["missing.py"], 2, "can't open file 'missing.py'"),
+        (["."], 1, f"can't find '__main__' module in '{tmp_path}/.'"),
         (["-m", "missing.module"], 1, "missing"),
     ):
         done = subprocess.run(
