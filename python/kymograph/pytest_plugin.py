@@ -8,9 +8,10 @@ both sides have 20 rounds or more. pytest loads the plugin where the package is 
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _ROUND = re.compile(r"\[kymo\d+\]|-kymo\d+|kymo\d+-")
 _FIXTURE = "_kymo_round"
 _MOST_REASONS = 3
+_NAMING = compile("named = scope(name)", "", "exec")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -31,11 +33,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("kymo", "recording by kymo")
     group.addoption("--kymo", action="store_true", help="record a scope for each test")
     group.addoption("--kymo-output", metavar="PATH", default="tests.kymo", help="the capture, replaced (tests.kymo)")
-    group.addoption("--kymo-listed", metavar="N", type=int, default=10, help="how many tests to list (10)")
-    group.addoption("--kymo-rounds", metavar="N", type=int, default=1, help="run each test so many times (1)")
+    group.addoption("--kymo-listed", metavar="N", type=_number(0), default=10, help="how many tests to list (10)")
+    group.addoption("--kymo-rounds", metavar="N", type=_number(1), default=1, help="run each test so many times (1)")
     group.addoption(
         "--kymo-compare", metavar="PATH", help="a capture or a directory of captures to compare with; implies --kymo"
     )
+
+
+def _number(least: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        number = int(text) if text.strip().isdigit() else -1
+        if number < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is no number from {least}")
+        return number
+
+    return parse
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -48,7 +60,10 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     output: str = config.getoption("--kymo-output")
     base = _find_base(config.getoption("--kymo-compare"), output)
-    run = _recording.capture(output, sample=True, overwrite=True)
+    try:
+        run = _recording.capture(output, sample=True, overwrite=True)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise pytest.UsageError(f"--kymo-output: {error}") from error
     config.pluginmanager.register(_Scopes(), "kymo-scopes")
     config.pluginmanager.register(_Report(config, run, base), "kymo-report")
 
@@ -66,9 +81,12 @@ def _find_base(base: str | None, output: str) -> list[str]:
     try:
         with open_capture(base) as opened:
             found = [capture["path"] for capture in opened.captures]
-        replaced = {os.path.realpath(path) for path in _run_files.captures_at(_run_files.plan(output, True))}
     except (OSError, ValueError) as error:
         raise pytest.UsageError(f"--kymo-compare: {error}") from error
+    try:
+        replaced = {os.path.realpath(path) for path in _run_files.captures_at(_run_files.plan(output, True))}
+    except (OSError, ValueError) as error:
+        raise pytest.UsageError(f"--kymo-output: {error}") from error
     kept = [path for path in found if os.path.realpath(path) not in replaced]
     if not kept:
         raise pytest.UsageError(
@@ -93,10 +111,30 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 class _Scopes:
     """A scope around each test, and within it around what pytest does for it."""
 
+    def __init__(self) -> None:
+        self._placed: set[str] = set()
+
+    def _scope_of(self, item: pytest.Item) -> _record.scope:
+        # Rounds of a test have one name, so that they are samples of one distribution.
+        name = _ROUND.sub("", item.nodeid)
+        if name in self._placed:
+            return _record.scope(name)
+        self._placed.add(name)
+        # A scope's place is that of the code which first names it.
+        path, line, _ = item.reportinfo()
+        place = _NAMING.replace(
+            co_filename=str(path),
+            co_firstlineno=0 if line is None else line + 1,
+            co_name=getattr(item, "originalname", None) or item.name,
+        )
+        names: dict[str, Any] = {"__name__": "", "scope": _record.scope, "name": name}
+        exec(place, names)
+        named: _record.scope = names["named"]
+        return named
+
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        # Rounds of a test have one name, so that they are samples of one distribution.
-        with _record.scope(_ROUND.sub("", item.nodeid)):
+        with self._scope_of(item):
             yield
 
     @pytest.hookimpl(hookwrapper=True)
@@ -117,8 +155,14 @@ class _Report:
         self._run = run
         self._base = base
         self._listed: int = config.getoption("--kymo-listed")
+        self._rounds: int = config.getoption("--kymo-rounds")
+        self._not_repeated: set[str] = set()
         self._compared: list[ComparedRow] = []
         self._reasons: dict[str, list[str]] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if self._rounds > 1 and report.when == "call" and not _ROUND.search(report.nodeid):
+            self._not_repeated.add(report.nodeid)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -167,6 +211,11 @@ class _Report:
             terminalreporter.write_line(f"{duration(row['total_ns']):>9}  {row['name']}{times}")
         for known, used in sorted(joules, key=lambda entry: -entry[0])[: self._listed]:
             terminalreporter.write_line(f"{known:7.3g} J  {used['name']}, at most {used['bound_joules']:.2g} J off")
+        if self._not_repeated:
+            terminalreporter.write_line(
+                f"{len(self._not_repeated)} of the tests ran once: --kymo-rounds repeats functions and methods that "
+                f"pytest parametrizes, not those of unittest.TestCase, such as {min(self._not_repeated)}"
+            )
         for compared in self._compared:
             change = compared["median_change"]
             verdict = compared["verdict"]

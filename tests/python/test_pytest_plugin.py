@@ -10,7 +10,7 @@ from pathlib import Path
 
 import kymograph as kymo
 import pytest
-from support import sites_of
+from support import places_of, sites_of
 
 TESTS = """
 import os
@@ -108,6 +108,54 @@ def test_rounds_are_samples_of_one_test(tmp_path: Path) -> None:
     sites = sites_of(tmp_path / "rounds.kymo")
     assert sites["test_it.py::test_first"] == sites["test_it.py::test_second[2]"] == 3
     assert sites["setup"] == 15
+
+
+def test_a_tests_place_is_its_own(tmp_path: Path) -> None:
+    run_tests(tmp_path, "--kymo", "--kymo-rounds", "2", "-k", "not failing")
+    places = places_of(tmp_path / "tests.kymo")
+    lines = TESTS.splitlines()
+    for name, first in (
+        ("test_first", "def test_first(prepared):"),
+        ("test_second[1]", '@pytest.mark.parametrize("number", [1, 2])'),
+        ("TestClass::test_method", "    def test_method(self):"),
+    ):
+        assert places[f"test_it.py::{name}"] == (str(tmp_path / "test_it.py"), lines.index(first) + 1)
+    functions = {row["name"]: row["function"] for row in kymo.open(tmp_path / "tests.kymo").stats()["sites"]}
+    assert functions["test_it.py::test_second[2]"] == "test_second"
+
+
+def test_tests_that_cannot_be_repeated_are_told(tmp_path: Path) -> None:
+    (tmp_path / "test_case.py").write_text(
+        "import unittest\n"
+        "class TestCase(unittest.TestCase):\n    def test_one(self): pass\n    def test_two(self): pass\n"
+    )
+    said = run_tests(tmp_path, "--kymo", "--kymo-rounds", "3", "-k", "first or TestCase")
+    assert "5 passed" in said
+    told = "2 of the tests ran once: --kymo-rounds repeats functions"
+    assert re.search(rf"^{told}.* unittest.TestCase, such as test_case.py::TestCase::test_one$", said, re.MULTILINE)
+    assert places_of(tmp_path / "tests.kymo")["test_case.py::TestCase::test_two"] == (str(tmp_path / "test_case.py"), 4)
+    assert "ran once" not in run_tests(tmp_path, "--kymo", "-k", "first or TestCase")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--kymo-output", "none/run.kymo"), "ERROR: --kymo-output: .*cannot create a capture: No such file"),
+        (("--kymo-output", "text.kymo"), "ERROR: --kymo-output: .*not a capture, so it is not overwritten"),
+        (("--kymo-output", ""), "ERROR: --kymo-output: .*names no file"),
+        (("--kymo-rounds", "0"), "argument --kymo-rounds: '0' is no number from 1"),
+        (("--kymo-rounds", "-3"), "argument --kymo-rounds: .*"),
+        (("--kymo-rounds=-3",), "argument --kymo-rounds: '-3' is no number from 1"),
+        (("--kymo-listed=-1",), "argument --kymo-listed: '-1' is no number from 0"),
+    ],
+)
+def test_options_that_cannot_be_are_errors_of_usage(tmp_path: Path, options: tuple[str, ...], said: str) -> None:
+    (tmp_path / "text.kymo").write_text("text")
+    found = run_tests(tmp_path, "--kymo", *options, status=pytest.ExitCode.USAGE_ERROR)
+    assert re.search(said, found), found
+    assert "INTERNALERROR" not in found
+    assert "Traceback" not in found
+    assert [path.name for path in tmp_path.glob("*.kymo")] == ["text.kymo"]
 
 
 def test_a_slower_test_fails_the_run(tmp_path: Path) -> None:
