@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -54,4 +55,26 @@ def test_an_exception_in_the_cell_is_one_and_the_capture_is_kept(shell: Any, tmp
     with capture_output(), pytest.raises(ZeroDivisionError):
         shell.run_cell_magic("kymo", "run.kymo", CELL + "1 / 0")
     assert kymo.open(tmp_path / "run.kymo").is_closed
+    assert not kymo.is_recording()
+
+
+def test_a_cell_that_awaits_is_recorded_or_refused_with_what_to_do(shell: Any, tmp_path: Path) -> None:
+    cell = f"import asyncio\nawait asyncio.sleep(0)\n{CELL}"
+    with capture_output():
+        shell.run_cell_magic("kymo", "run.kymo", cell)
+    before = (tmp_path / "run.kymo").read_bytes()
+    assert list(kymo.open(tmp_path / "run.kymo").spans.name).count("in the cell") == 1
+
+    async def run_in_loop() -> None:
+        # A notebook's loop runs the cells.
+        with pytest.raises(RuntimeError, match=r"no cell with a top-level await .* `with kymo\.capture\(\"run\.kymo\""):
+            shell.run_cell_magic("kymo", "run.kymo", cell)
+        assert (tmp_path / "run.kymo").read_bytes() == before
+        for plain in (CELL, "%time 1\n" + CELL, "async def later():\n    await None\n" + CELL):
+            with capture_output():
+                assert "in the cell" in shell.run_cell_magic("kymo", "", plain).spans.name
+        with capture_output(), pytest.raises(SyntaxError):
+            shell.run_cell_magic("kymo", "", "1 +")
+
+    asyncio.run(run_in_loop())
     assert not kymo.is_recording()
