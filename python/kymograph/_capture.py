@@ -40,7 +40,13 @@ class Capture(Answers):
     capture is closed. Threads may share a capture.
     """
 
-    def __init__(self, reader: Reader, paths: tuple[str, ...], selection: Selection | None = None) -> None:
+    def __init__(
+        self, reader: Reader | None = None, paths: tuple[str, ...] = (), selection: Selection | None = None
+    ) -> None:
+        if not isinstance(reader, Reader):
+            raise TypeError(
+                "a Capture is not made by its class: kymo.open(path) opens one, kymo.capture(path) records one"
+            )
         self._reader: Reader | None = reader
         self._paths = paths
         self._selection = selection or Selection()

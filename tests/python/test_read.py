@@ -277,6 +277,9 @@ def test_selections_choose(capture: kymo.Capture, truth: dict[str, Any]) -> None
 
 
 def test_mistakes_are_told(capture: kymo.Capture) -> None:
+    for given in ((), capture.paths, (*capture.paths, ())):
+        with pytest.raises(TypeError, match=r"kymo\.open\(path\) opens one"):
+            kymo.Capture(*given)  # type: ignore[arg-type]
     with pytest.raises(KeyError, match="did you mean 'start_ns'"):
         capture.spans["start"]
     with pytest.raises(KeyError, match="did you mean 'load'"):
