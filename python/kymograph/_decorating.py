@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from contextlib import ContextDecorator
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -37,4 +38,11 @@ class ScopeDecorator(ContextDecorator):
                     f"{own} does not decorate {kind} like {name}, whose call ends before it runs; "
                     f"use `with kymo.{own}(...):` within it, or @kymo.profile for its times"
                 )
-        return super().__call__(func)
+
+        # Not the standard library's, which would be the place of the scope.
+        @functools.wraps(func)
+        def decorated(*args: Any, **kwargs: Any) -> Any:
+            with self._recreate_cm():  # type: ignore[attr-defined]
+                return func(*args, **kwargs)
+
+        return cast(F, decorated)

@@ -128,3 +128,28 @@ def test_a_scope_within_a_coroutine_tells_its_memory(run_script: Run, tmp_path: 
     assert abs(load["rss_change_bytes"] - 48_000_000) < 16 * MIB + SLACK
     (span,) = kymo.open(tmp_path / "run.kymo").spans.select(name="load")
     assert span["duration_ns"] >= 20_000_000
+
+
+def test_the_place_of_a_decorated_function_is_the_programs(run_script: Run, tmp_path: Path) -> None:
+    run_script(
+        """
+        import kymograph as kymo
+
+        @kymo.memory_scope("load")
+        def load(): "Loads."
+
+        @kymo.gpu_scope("copy")
+        def copy(): pass
+
+        def main():
+            load()
+            copy()
+
+        with kymo.capture("run.kymo"):
+            main()
+        assert (load.__name__, load.__doc__) == ("load", "Loads.")
+        """
+    )
+    sites = {row["name"]: (row["file"], row["function"], row["line"]) for row in kymo.open(tmp_path / "run.kymo").sites}
+    script = str(tmp_path / "script.py")
+    assert sites == {"load": (script, "main", 11), "copy": (script, "main", 12)}
