@@ -26,7 +26,7 @@ def to_parquet(
     captures: Captures,
     directory: str | os.PathLike[str],
     *,
-    tables: Sequence[str] = ("spans", "frames", "samples", "sites", "metrics", "processes"),
+    tables: str | Sequence[str] = ("spans", "frames", "samples", "sites", "metrics", "processes"),
     compression: str = "zstd",
 ) -> list[str]:
     """
@@ -42,7 +42,7 @@ def to_parquet(
         files of its own.
     directory : path
         Created if it is missing.
-    tables : sequence of str
+    tables : str or sequence of str
         Names of tables of `Capture`.
     compression : str
         One of pyarrow's.
@@ -71,6 +71,7 @@ def to_parquet(
         pyarrow_parquet = import_module("pyarrow.parquet")
     except ImportError as error:
         raise ImportError("kymograph.to_parquet needs pyarrow: pip install 'kymograph[parquet]'") from error
+    tables = (tables,) if isinstance(tables, str) else tables
     for name in tables:
         if name not in TABLES:
             raise unknown_key("table", name, list(TABLES))

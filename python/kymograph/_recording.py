@@ -21,6 +21,10 @@ __all__ = ["Recording", "Sampling", "capture", "start_capture"]
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
 
+def _names(given: str | Sequence[str]) -> Sequence[str]:
+    return (given,) if isinstance(given, str) else given
+
+
 @dataclass(frozen=True)
 class Sampling:
     """
@@ -30,24 +34,24 @@ class Sampling:
     ----------
     fast_hz, medium_hz, slow_hz : float
         Samples a second in each tier, 0.1 to 1000; 0 turns a tier off.
-    only : sequence of str
+    only : str or sequence of str
         The only sensors to read, by the names that ``kymo doctor`` lists; empty: all.
-    without : sequence of str
+    without : str or sequence of str
         Sensors to leave out.
     """
 
     fast_hz: float = 100
     medium_hz: float = 10
     slow_hz: float = 1
-    only: Sequence[str] = ()
-    without: Sequence[str] = ()
+    only: str | Sequence[str] = ()
+    without: str | Sequence[str] = ()
 
     def __post_init__(self) -> None:
         for name in ("fast_hz", "medium_hz", "slow_hz"):
             hz = getattr(self, name)
             if hz != 0 and not 0.1 <= hz <= 1000:
                 raise ValueError(f"{name} must be 0 or 0.1 to 1000, not {hz!r}")
-        for name in (*self.only, *self.without):
+        for name in (*_names(self.only), *_names(self.without)):
             if not name or set(name) & set(",- "):
                 raise ValueError(f"{name!r} is not the name of a sensor")
 
@@ -55,7 +59,7 @@ class Sampling:
         """Return the environment variables that say the same."""
         return {
             "KYMO_SAMPLE": f"{self.fast_hz:.12g},{self.medium_hz:.12g},{self.slow_hz:.12g}",
-            "KYMO_SENSORS": ",".join([*self.only, *(f"-{name}" for name in self.without)]),
+            "KYMO_SENSORS": ",".join([*_names(self.only), *(f"-{name}" for name in _names(self.without))]),
         }
 
 

@@ -138,6 +138,14 @@ def test_a_failure_is_an_exception_with_its_reason(tmp_path: Path, capfd: pytest
         failed.open()
 
 
+def test_the_name_of_a_sensor_is_one() -> None:
+    for only, without in (("cpu", "disk"), (["cpu"], ["disk"])):
+        assert kymo.Sampling(only=only, without=without).variables()["KYMO_SENSORS"] == "cpu,-disk"
+    for wrong in ("", "a,b", [""]):
+        with pytest.raises(ValueError, match="is not the name of a sensor"):
+            kymo.Sampling(without=wrong)
+
+
 def test_of_two_starts_at_once_one_records(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     barrier = threading.Barrier(2)
     started: list[kymo.Recording] = []

@@ -206,7 +206,7 @@ def test_parquet_of_parts_has_every_row_once(fleet: Path, tmp_path: Path) -> Non
         rows = ds.dataset(tmp_path / table, partitioning="hive").to_table()
         assert rows.num_rows == len(capture.table(table)), table
     middle = capture.between(None, (capture.start_ns + capture.end_ns) // 2)
-    kymo.to_parquet(middle, tmp_path / "view", tables=["samples"])
+    assert len(kymo.to_parquet(middle, tmp_path / "view", tables="samples")) == 2
     assert ds.dataset(tmp_path / "view" / "samples").count_rows() == len(middle.samples) < len(capture.samples)
 
 
