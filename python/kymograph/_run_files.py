@@ -215,9 +215,15 @@ class Replaced:
         for path in paths:
             if is_being_written(path):
                 raise FileExistsError(errno.EEXIST, "another process is writing this capture", path)
-        self._aside = [(path, f"{path}.replaced-{os.getpid()}") for path in paths]
-        for path, aside in self._aside:
-            os.rename(path, aside)
+        self._aside: list[tuple[str, str]] = []
+        for path in paths:
+            aside = f"{path}.replaced-{os.getpid()}"
+            try:
+                os.rename(path, aside)
+            except OSError:
+                self.restore()
+                raise
+            self._aside.append((path, aside))
 
     def remove(self) -> None:
         """Delete them, and what is left of them in shared memory: the run has started."""

@@ -111,6 +111,41 @@ def test_what_is_not_named_as_a_worker_is_not_replaced(tmp_path: Path) -> None:
         assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["run", "run.kymo", *others])
 
 
+def test_of_a_directory_its_captures_are_replaced_and_nothing_else(tmp_path: Path) -> None:
+    with kymo.capture(tmp_path / "run.kymo") as run:
+        pass
+    directory = tmp_path / "captures"
+    kept = {"within/run.kymo", "within.kymo/run.kymo", "run.kymo.old", ".hidden.kymo", "text.kymo", "link.kymo"}
+    for name in kept | {"run.kymo", "host-12.kymo"}:
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(run.path, directory / name)
+    (directory / "text.kymo").write_text("not a capture")
+    (directory / "link.kymo").unlink()
+    (directory / "link.kymo").symlink_to(run.path)
+    with kymo.capture(f"{directory}/", overwrite=True) as new:
+        pass
+    found = {str(path.relative_to(directory)) for path in directory.rglob("*") if not path.is_dir()}
+    assert found == kept | {os.path.basename(new.path)}
+    assert Path(run.path).exists()
+
+
+def test_captures_stay_where_one_of_them_cannot_be_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with kymo.capture(tmp_path / "run.kymo") as run:
+        pass
+    shutil.copy(run.path, tmp_path / "run-worker-12.kymo")
+    rename = os.rename
+
+    def refuse(source: str, target: str) -> None:
+        if "worker" in source:  # as that of another user in a directory with the sticky bit
+            raise PermissionError(1, "Operation not permitted", source)
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", refuse)
+    with pytest.raises(PermissionError):
+        kymo.capture(run.path, overwrite=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run-worker-12.kymo", "run.kymo"]
+
+
 def test_a_failure_is_an_exception_with_its_reason(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(FileNotFoundError, match="cannot create a capture"):
         kymo.capture(tmp_path / "none" / "run.kymo")
