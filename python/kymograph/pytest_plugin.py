@@ -108,11 +108,22 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize(_FIXTURE, range(rounds), indirect=True, ids=[f"kymo{number}" for number in range(rounds)])
 
 
+def _scope_at(name: str, path: str, line: int, function: str) -> _record.scope:
+    """Return a scope with this place: that of the code which names it first. Else it would be pytest's."""
+    code = _NAMING.replace(co_filename=path, co_firstlineno=line, co_name=function)
+    names: dict[str, Any] = {"__name__": "", "scope": _record.scope, "name": name}
+    exec(code, names)
+    named: _record.scope = names["named"]
+    return named
+
+
 class _Scopes:
     """A scope around each test, and within it around what pytest does for it."""
 
     def __init__(self) -> None:
         self._placed: set[str] = set()
+        for name, hook in (("setup", self.pytest_runtest_setup), ("teardown", self.pytest_runtest_teardown)):
+            _scope_at(name, __file__, hook.__code__.co_firstlineno, hook.__name__)
 
     def _scope_of(self, item: pytest.Item) -> _record.scope:
         # Rounds of a test have one name, so that they are samples of one distribution.
@@ -120,17 +131,10 @@ class _Scopes:
         if name in self._placed:
             return _record.scope(name)
         self._placed.add(name)
-        # A scope's place is that of the code which first names it.
         path, line, _ = item.reportinfo()
-        place = _NAMING.replace(
-            co_filename=str(path),
-            co_firstlineno=0 if line is None else line + 1,
-            co_name=getattr(item, "originalname", None) or item.name,
+        return _scope_at(
+            name, str(path), 0 if line is None else line + 1, getattr(item, "originalname", None) or item.name
         )
-        names: dict[str, Any] = {"__name__": "", "scope": _record.scope, "name": name}
-        exec(place, names)
-        named: _record.scope = names["named"]
-        return named
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:

@@ -120,6 +120,8 @@ def test_a_tests_place_is_its_own(tmp_path: Path) -> None:
         ("TestClass::test_method", "    def test_method(self):"),
     ):
         assert places[f"test_it.py::{name}"] == (str(tmp_path / "test_it.py"), lines.index(first) + 1)
+    for name in ("setup", "teardown"):
+        assert os.path.basename(places[name][0]) == "pytest_plugin.py"
     functions = {row["name"]: row["function"] for row in kymo.open(tmp_path / "tests.kymo").stats()["sites"]}
     assert functions["test_it.py::test_second[2]"] == "test_second"
 
