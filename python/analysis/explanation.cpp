@@ -115,6 +115,7 @@ nb::dict make_explanation(const Timeline& timeline, const Explanation& why) {
   row["text"] = make_text(describe(why));
   row["is_comparison"] = why.is_comparison;
   row["site"] = why.name.empty() ? nb::object(nb::none()) : nb::object(make_text(why.name));
+  row["process"] = why.process.empty() ? nb::object(nb::none()) : nb::object(make_text(why.process));
   row["instances"] = why.instances;
   row["slow"] = why.slow;
   row["usual"] = why.usual;

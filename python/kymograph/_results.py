@@ -403,12 +403,14 @@ class Explanation(TypedDict):
     """
     Why some frames, or scopes of `site`, are slow: a row of what `Capture.explain` returns.
 
-    No findings: nothing stands out. `shorter`: what took less time in slow instances.
+    No findings: nothing stands out. `shorter`: what took less time in slow instances. `process`: whose frames, where
+    several processes marked theirs at a time.
     """
 
     text: str
     is_comparison: bool
     site: str | None
+    process: str | None
     instances: int
     slow: int
     usual: int
