@@ -398,5 +398,23 @@ TEST_F(Recover, APlantedSpoolOfManyGigabytesCostsNoMemoryAndAPipeForARingDoesNot
   EXPECT_EQ(work_count("run.kymo"), 3000U);
 }
 
+TEST_F(Recover, OptionsThatDoNotGoTogetherAreRefusedAndChangeNothing) {
+  kill_program();
+  const std::string before = read_text(capture_path());
+  const std::string spool = spool_path();
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"recover", "--dry-run", "run.kymo"},
+                                             {"recover", "--all", "--dry-run", "run.kymo"},
+                                             {"recover", "--all", "--dry-run", "--keep-spool"},
+                                             {"recover", "--all", "--dry-run", "-o", "new.kymo"},
+                                             {"recover", "--all", "--dry-run", "--to", "nvmt"}}) {
+    const CommandResult result = kymo(words);
+    EXPECT_EQ(result.status, 2) << ::testing::PrintToString(words);
+    EXPECT_NE(result.err.find("--all"), std::string::npos) << result.err;
+    EXPECT_EQ(read_text(capture_path()), before) << ::testing::PrintToString(words);
+    ASSERT_TRUE(fs::exists(spool)) << ::testing::PrintToString(words);
+  }
+}
+
 }  // namespace
 }  // namespace kymo::test

@@ -204,7 +204,8 @@ void add_recover_command(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<RecoverArguments>();
   CLI::App* const command = app.add_subcommand(
       "recover", "Folds what a killed process left in shared memory into its capture, and closes it");
-  command->add_option("CAPTURE", options->captures.paths, "Captures, or directories of captures");
+  CLI::Option* const captures =
+      command->add_option("CAPTURE", options->captures.paths, "Captures, or directories of captures");
   command->add_option("-o,--output", options->output, "Write here and leave the capture as it is")->option_text("FILE");
   command
       ->add_option(
@@ -216,9 +217,15 @@ void add_recover_command(CLI::App& app, Invocation& invocation) {
   command->add_flag("--keep-spool", options->keeps_spool, "Leave the shared memory in place");
   command->add_flag("--force", options->is_forced,
                     "Recover what may still be written or have a spool that cannot be seen from here; replace FILE");
-  command->add_flag("--all", options->takes_all,
-                    "Recover everything that dead processes left in shared memory, and delete what nobody needs");
-  command->add_flag("--dry-run", options->is_dry_run, "With --all: list it, change nothing");
+  CLI::Option* const all =
+      command->add_flag("--all", options->takes_all,
+                        "Recover everything that dead processes left in shared memory, and delete what nobody needs");
+  // It would delete a spool that is to be kept, and recover more than the captures that are named.
+  for (CLI::Option* const of_captures :
+       {captures, command->get_option("--output"), command->get_option("--to"), command->get_option("--keep-spool")}) {
+    all->excludes(of_captures);
+  }
+  command->add_flag("--dry-run", options->is_dry_run, "With --all: list it, change nothing")->needs(all);
   command->add_flag("--json", options->is_json, "Print JSON");
   command->footer(
       "Until the machine restarts, everything a process recorded before it was killed can be recovered. Where a\n"
