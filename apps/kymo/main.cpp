@@ -46,12 +46,6 @@ there is no such command, 126 where it cannot be run, 125 where kymo itself fail
 
 `kymo COMMAND --help` shows the options of a command and examples.)";
 
-/// "--option=" with nothing behind it, which the parser takes for the option alone.
-bool has_no_value(const char* word) {
-  const std::string_view text(word);
-  return text.rfind("--", 0) == 0 && text.size() > 3 && text.find('=') == text.size() - 1;
-}
-
 int run(int argc, char** argv) {
   CLI::App app("Records what a program did and what the machine felt meanwhile, and shows it.", "kymo");
   app.footer(footer);
@@ -65,7 +59,7 @@ int run(int argc, char** argv) {
   // The viewer is also a program with its own options.
   const bool is_view = argc > 1 && std::string_view(argv[1]) == "view";
   char** const own_end = is_view ? argv + 2 : is_record ? dashes : end;
-  if (char** const bare = std::find_if(argv, own_end, has_no_value); bare != own_end) {
+  if (char** const bare = find_bare_option(argv, own_end); bare != own_end) {
     say("kymo: {}: needs a value behind the equals sign\n", printable(*bare));
     return to_int(ExitCode::usage);
   }
@@ -73,6 +67,7 @@ int run(int argc, char** argv) {
   for (CommandAdder* const add : commands()) {
     add(app, invocation);
   }
+  refuse_empty_values(app);
   if (argc <= 1) {
     fmt::print("{}", app.help());
     return to_int(ExitCode::ok);

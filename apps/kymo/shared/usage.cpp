@@ -91,6 +91,29 @@ bool check_command(const CLI::App& app, const std::string& word) {
   return false;
 }
 
+void refuse_empty_values(CLI::App& app) {
+  for (CLI::Option* const option : app.get_options()) {
+    if (option->get_expected_min() > 0) {
+      // A transform comes before the option's own checks, whose complaint would begin with the empty value.
+      option->transform(CLI::Validator(
+          [](const std::string& text) {
+            return text.empty() ? std::string("needs a value, and the one that is given is empty") : std::string();
+          },
+          ""));
+    }
+  }
+  for (CLI::App* const command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    refuse_empty_values(*command);
+  }
+}
+
+char** find_bare_option(char** begin, char** end) {
+  return std::find_if(begin, end, [](const char* word) {
+    const std::string_view text(word);
+    return text.rfind("--", 0) == 0 && text.size() > 3 && text.find('=') == text.size() - 1;
+  });
+}
+
 CLI::Validator is_one_of(std::vector<std::string> words, const std::string& noun) {
   return CLI::Validator(
       [words = std::move(words), noun](const std::string& text) {

@@ -15,6 +15,13 @@ bool print_usage(const CLI::App& app, const CLI::ParseError& error);
 /// Whether there is such a subcommand; if not, says so and which one was meant.
 [[nodiscard]] bool check_command(const CLI::App& app, const std::string& word);
 
+/// Refuses "" for all options of a command and of its subcommands. The parser would take an empty value, such as that
+/// of a variable that a script did not set, for no value, and numbers for 0.
+void refuse_empty_values(CLI::App& app);
+
+/// The first word that is "--option=", which the parser takes for the option alone; `end` if there is none.
+[[nodiscard]] char** find_bare_option(char** begin, char** end);
+
 /// Allows one of the words, and lists them otherwise. `noun` says what they are: "format".
 [[nodiscard]] CLI::Validator is_one_of(std::vector<std::string> words, const std::string& noun);
 
