@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "apps/kymo/shared/say.hpp"
 #include "apps/kymo/shared/usage.hpp"
 #include "offscreen.hpp"
 #include "panel/tabs/tab.hpp"
@@ -93,7 +94,7 @@ void add_options(CLI::App& app, Options& options) {
       ->check(make_check(parse_size, " is no size: 1600x900; from 64x64 to 16384x16384"));
   app.add_option("--scale", options.scale, "Of text and everything else, 0.5 to 8 (what the monitor asks for; 1)")
       ->option_text("FACTOR")
-      ->check(CLI::Range(0.5, 8.0).description(""));
+      ->check(command::is_between(0.5, 8.0));
   CLI::Option* const screenshot =
       app.add_option("--screenshot", options.screenshot,
                      "Write a picture instead of opening a window; needs no display. Waits until all is read")
@@ -102,7 +103,7 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--quit-after", options.quit_after,
                  "Draw so many frames, one after the other, and quit: tells whether this machine can show the window")
       ->option_text("FRAMES")
-      ->check(CLI::Range(1U, 1'000'000U).description(""))
+      ->check(command::is_between(1U, 1'000'000U))
       ->excludes(screenshot);
 }
 
@@ -156,6 +157,13 @@ Parsed parse_options(int count, char** words) {
   app.get_formatter()->column_width(34);
   Options options;
   add_options(app, options);
+  command::refuse_empty_values(app);
+  constexpr int usage = 2;
+  char** const end = words + count;
+  if (char** const bare = command::find_bare_option(words, end); bare != end) {
+    command::say("kymo view: {}: needs a value behind the equals sign\n", *bare);
+    return {std::nullopt, usage};
+  }
   try {
     app.parse(count, words);
     for (std::string& path : options.paths) {
@@ -165,7 +173,6 @@ Parsed parse_options(int count, char** words) {
       throw CLI::ValidationError("--base", "needs a capture to compare with: kymo view --base before.kymo after.kymo");
     }
   } catch (const CLI::ParseError& error) {
-    constexpr int usage = 2;
     return {std::nullopt, command::print_usage(app, error) ? 0 : usage};
   }
   return {options, 0};

@@ -48,5 +48,31 @@ TEST_F(Values, AnEmptyOneIsRefusedForEveryOption) {
   EXPECT_EQ(kymo({"record", "-q", "-o", "b.kymo", "--", "/bin/test", "-z", ""}).status, 0) << "the command's own word";
 }
 
+TEST_F(Values, ANumberIsFiniteAndWithinItsRange) {
+  const std::string capture = make_capture("a.kymo");
+  for (const std::string value : {"nan", "-nan", "NAN", "inf", "-inf", "1e999", "0x", "5000"}) {
+    expect_refused({"top", "-i", value, "--once", "a.kymo"},
+                   "kymo top: --interval: " + value + " is no number from 0.05 to 3600\n");
+    expect_refused({"stats", "--tree", "--min-share", value, "a.kymo"},
+                   "kymo stats: --min-share: " + value + " is no number from 0 to 100\n");
+    expect_refused({"trigger", "--timeout", value, "1"},
+                   "kymo trigger: --timeout: " + value + " is no number from 0 to 3600\n");
+  }
+  for (const std::string value : {"nan", "inf", "-1"}) {
+    expect_refused({"stats", "--energy", "--idle-watts", value, "a.kymo"},
+                   "kymo stats: --idle-watts: " + value + " is no number from 0\n");
+  }
+  for (const std::string value : {"nan", "inf", "-inf"}) {
+    EXPECT_EQ(kymo({"record", "-o", "b.kymo", "--hz", value, "--", "true"}).status, 125) << value;
+    EXPECT_EQ(kymo({"record", "-o", "b.kymo", "--sensor-hz", "cpu=" + value, "--", "true"}).status, 125) << value;
+    EXPECT_EQ(kymo({"compare", "--fail-on-regression", value, "a.kymo", "a.kymo"}).status, 2) << value;
+    EXPECT_EQ(kymo({"explain", "--over", value + "ms", "a.kymo"}).status, 2) << value;
+    EXPECT_EQ(kymo({"record", "--pid", "1", "--for", value + "s"}).status, 2) << value;
+  }
+  expect_refused({"trigger", "4294967297"}, "kymo trigger: PID: 4294967297 is no whole number from 1 to 2147483647\n");
+  expect_refused({"merge", "--level", "1.5", "-o", "x.kymo", "a.kymo"},
+                 "kymo merge: --level: 1.5 is no whole number from 1 to 19\n");
+}
+
 }  // namespace
 }  // namespace kymo::test

@@ -86,7 +86,7 @@ void add_merge_command(CLI::App& app, Invocation& invocation) {
       ->check(is_no_stream());
   add_redact_argument(*command, options->captures.redacts);
   command->add_option("--level", options->level, "Level of zstd, 1 to 19 (3)")
-      ->check(CLI::Range(1, 19))
+      ->check(is_between(1, 19))
       ->option_text("N");
   command->footer(
       "Captures of one boot share its clock exactly; others are aligned by wall clock or, with --sync, by the sync points\n"

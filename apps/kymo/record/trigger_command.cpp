@@ -26,6 +26,7 @@
 
 #include "apps/kymo/shared/command.hpp"
 #include "apps/kymo/shared/units.hpp"
+#include "apps/kymo/shared/usage.hpp"
 #include "apps/kymo/shared/warnings.hpp"
 #include "base/system/file.hpp"
 #include "base/system/system.hpp"
@@ -196,9 +197,9 @@ void add_trigger_command(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<TriggerOptions>();
   CLI::App* const command =
       app.add_subcommand("trigger", "Has a process that records with KYMO_KEEP write the last stretch to its capture");
-  command->add_option("PID", options->pid, "The process")->required()->check(CLI::Range(1, INT_MAX));
+  command->add_option("PID", options->pid, "The process")->required()->check(is_between(1, INT_MAX));
   command->add_option("--timeout", options->timeout_s, "Seconds to wait for its answer (10)")
-      ->check(CLI::Range(0.0, 3600.0))
+      ->check(is_between(0.0, 3600.0))
       ->option_text("SECONDS");
   command->add_flag("--json", options->is_json, "Print JSON");
   command->footer(

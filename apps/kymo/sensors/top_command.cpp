@@ -22,6 +22,7 @@
 #include "apps/kymo/sensors/top_source.hpp"
 #include "apps/kymo/shared/arguments.hpp"
 #include "apps/kymo/shared/command.hpp"
+#include "apps/kymo/shared/usage.hpp"
 #include "apps/kymo/shared/warnings.hpp"
 
 namespace kymo::command {
@@ -260,7 +261,7 @@ void add_top_command(CLI::App& app, Invocation& invocation) {
   command->add_option("CAPTURE", options->paths, "Captures or directories of captures; none: this machine");
   command->add_option("-i,--interval", options->interval_s, "Seconds between two looks (1)")
       ->option_text("SECONDS")
-      ->check(CLI::Range(0.05, 3600.0));
+      ->check(is_between(0.05, 3600.0));
   command->add_option("-n,--count", options->count, "End after so many looks; without a terminal 1 is the default")
       ->option_text("N");
   command->add_flag("--once", options->is_once, "Print one look and end, on a terminal too");

@@ -2,6 +2,7 @@
 #include "apps/kymo/shared/usage.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <sstream>
 #include <utility>
@@ -10,7 +11,6 @@
 #include <fmt/ranges.h>
 
 #include "apps/kymo/shared/nearest.hpp"
-#include "apps/kymo/shared/ranges.hpp"
 #include "apps/kymo/shared/say.hpp"
 
 namespace kymo::command {
@@ -139,7 +139,7 @@ CLI::Validator is_amount() {
   return CLI::Validator(
       [](const std::string& text) {
         const auto amount = parse_number<double>(text);
-        return amount && *amount >= 0 ? std::string() : text + " is no number from 0";
+        return amount && *amount >= 0 && std::isfinite(*amount) ? std::string() : text + " is no number from 0";
       },
       "");
 }

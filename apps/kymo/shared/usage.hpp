@@ -2,9 +2,13 @@
 #pragma once
 
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
+
+#include "apps/kymo/shared/ranges.hpp"
 
 namespace kymo::command {
 
@@ -28,8 +32,22 @@ void refuse_empty_values(CLI::App& app);
 /// Allows whole numbers from 1.
 [[nodiscard]] CLI::Validator is_count();
 
-/// Allows numbers from 0.
+/// Allows finite numbers from 0.
 [[nodiscard]] CLI::Validator is_amount();
+
+/// Allows numbers from `low` to `high`. Unlike CLI::Range it refuses "nan", which no comparison excludes.
+template <typename Number>
+[[nodiscard]] CLI::Validator is_between(Number low, Number high) {
+  return CLI::Validator(
+      [low, high](const std::string& text) {
+        const auto number = parse_number<Number>(text);
+        return number && *number >= low && *number <= high
+                   ? std::string()
+                   : fmt::format("{} is no {} from {} to {}", text,
+                                 std::is_integral_v<Number> ? "whole number" : "number", low, high);
+      },
+      "");
+}
 
 /// Allows any file but "-": a capture is not a stream.
 [[nodiscard]] CLI::Validator is_no_stream();

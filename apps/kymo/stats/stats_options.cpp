@@ -21,7 +21,7 @@ void add_views(CLI::App& command, StatsOptions& options) {
       .add_option("--min-share", options.least_share,
                   "With --tree: leave out rows of less than this share of its time, in percent (0.1)")
       ->option_text("PERCENT")
-      ->check(CLI::Range(0.0, 100.0).description(""))
+      ->check(is_between(0.0, 100.0))
       ->needs(tree);
   command.add_option("--depth", options.depth, "With --tree: show so many levels (40)")
       ->option_text("N")
