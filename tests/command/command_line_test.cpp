@@ -91,7 +91,7 @@ TEST_F(CommandLine, MisspelledWordsAreToldWhatWasMeantAndWhatThereIs) {
       {{"export", "--to", "cheese", "-o", "x", capture}, "cheese is no format. There are: chrome, perfetto"},
       {{"stats", "--by", "tread", capture}, "tread is no way to keep rows apart; did you mean thread?"},
       {{"stats", "--by", "thread", "--tree", capture}, "--by thread: is a view of its own"},
-      {{"stats", "--phase", "one", capture}, "--phase takes a number, and one is none"},
+      {{"stats", "--phase", "one", capture}, "--phase: one is no whole number from 0"},
       {{"merge", "-o", "-", capture}, "a capture is written to a file"}};
   for (const auto& [arguments, said] : cases) {
     const CommandResult result = kymo(arguments);

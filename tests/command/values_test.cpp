@@ -74,5 +74,32 @@ TEST_F(Values, ANumberIsFiniteAndWithinItsRange) {
                  "kymo merge: --level: 1.5 is no whole number from 1 to 19\n");
 }
 
+TEST_F(Values, WholeNumbersDoNotWrapAround) {
+  const std::string capture = make_capture("a.kymo");
+  const auto expect_whole_from = [this](const std::string& least, const std::string& option,
+                                        std::vector<std::string> words, const std::vector<std::string>& others) {
+    std::vector<std::string> values{"-1", "18446744073709551616", "1.5", "many", "+1", "1 ", "0x10"};
+    if (least == "1") {
+      values.emplace_back("0");
+    }
+    words.insert(words.end(), {option, ""});
+    for (const std::string& value : values) {
+      words.back() = value;
+      std::vector<std::string> all = words;
+      all.insert(all.end(), others.begin(), others.end());
+      expect_refused(all, "kymo " + words.front() + ": " + option + ": " + value + " is no whole number from " + least);
+    }
+  };
+  expect_whole_from("0", "--phase", {"stats"}, {"a.kymo"});
+  expect_whole_from("0", "--seed", {"explain"}, {"a.kymo"});
+  expect_whole_from("0", "--seed", {"compare"}, {"a.kymo", "a.kymo"});
+  expect_whole_from("0", "--slowest-frames", {"report", "-o", "x.html"}, {"a.kymo"});
+  expect_whole_from("1", "--finding", {"explain", "--evidence"}, {"a.kymo"});
+  expect_whole_from("1", "--frame", {"explain"}, {"a.kymo"});
+  expect_whole_from("1", "--top", {"compare"}, {"a.kymo", "a.kymo"});
+  expect_whole_from("1", "--count", {"top", "--once"}, {"a.kymo"});
+  expect_whole_from("1", "--process", {"export", "--to", "pprof", "-o", "x"}, {"a.kymo"});
+}
+
 }  // namespace
 }  // namespace kymo::test

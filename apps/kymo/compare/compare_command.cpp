@@ -20,6 +20,7 @@
 #include "apps/kymo/shared/command.hpp"
 #include "apps/kymo/shared/progress.hpp"
 #include "apps/kymo/shared/units.hpp"
+#include "apps/kymo/shared/usage.hpp"
 #include "apps/kymo/shared/warnings.hpp"
 #include "base/output/replacing_file.hpp"
 #include "stats/compare/function_samples.hpp"
@@ -334,8 +335,11 @@ void add_compare_command(CLI::App& app, Invocation& invocation) {
   command->add_flag("--allow-few-runs", options->allows_few_runs,
                     "Let --fail-on-regression go by fewer captures: by what differs in these recordings");
   command->add_option("--seed", options->seed, "What random numbers begin with (1): the same gives the same results")
-      ->option_text("N");
-  command->add_option("--top", options->text.top, "Show only so many rows a table")->option_text("N");
+      ->option_text("N")
+      ->check(is_whole());
+  command->add_option("--top", options->text.top, "Show only so many rows a table")
+      ->option_text("N")
+      ->check(is_count());
   command->add_flag("--functions", options->has_functions,
                     "Compare the CPU time of functions that `kymo record --stacks` sampled, instead of all else");
   command->add_flag("--all", options->text.all, "Show metrics that are the same or have too few samples as well");

@@ -174,7 +174,8 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
   command
       ->add_option("--process", options->pid,
                    "nvmt, vor: the process whose machine or frames they are, where there are several")
-      ->option_text("PID");
+      ->option_text("PID")
+      ->check(is_count());
   command->footer(
       format_help() +
       "\nAn empty file is overwritten, and a file that an export to the same format wrote: kymo knows its own chrome,\n"

@@ -15,6 +15,7 @@
 #include "apps/kymo/shared/command.hpp"
 #include "apps/kymo/shared/progress.hpp"
 #include "apps/kymo/shared/ranges.hpp"
+#include "apps/kymo/shared/usage.hpp"
 #include "apps/kymo/shared/warnings.hpp"
 #include "base/time_math.hpp"
 
@@ -200,6 +201,7 @@ void add_explain_command(CLI::App& app, Invocation& invocation) {
   CLI::Option* const frame =
       command->add_option("--frame", options->how.slow.number, "Explain this frame of the main stream, from 1")
           ->option_text("N")
+          ->check(is_count())
           ->excludes(site);
   command
       ->add_option("--base", options->base,
@@ -212,13 +214,16 @@ void add_explain_command(CLI::App& app, Invocation& invocation) {
   command->get_option("--time")->excludes(frame);
   add_duration(*command, "--over", options->how.slow.over_ns, "A target: what takes longer is slow");
   command->get_option("--over")->excludes(frame)->excludes("--time")->excludes("--base");
-  command->add_option("--finding", options->finding, "Which finding --evidence shows (1)")->option_text("N");
+  command->add_option("--finding", options->finding, "Which finding --evidence shows (1)")
+      ->option_text("N")
+      ->check(is_count());
   CLI::Option* const evidence = command->add_flag("--evidence", options->shows_evidence,
                                                   "Show what a finding rests on: where, how much, in which frames");
   command->get_option("--finding")->needs(evidence);
   command
       ->add_option("--seed", options->how.seed, "What random numbers begin with (1): the same gives the same results")
-      ->option_text("N");
+      ->option_text("N")
+      ->check(is_whole());
   command
       ->add_flag(
           "--energy", options->is_energy,

@@ -220,7 +220,8 @@ void add_report_command(CLI::App& app, Invocation& invocation) {
       ->option_text("N")
       ->check(is_count());
   command->add_option("--slowest-frames", options->report.slowest_frames, "Show so many of the slowest frames (10)")
-      ->option_text("N");
+      ->option_text("N")
+      ->check(is_whole());
   command->footer(
       "The page needs nothing but itself: no scripts, nothing from elsewhere. Its numbers are those of kymo stats.\n\n"
       "Examples:\n"

@@ -263,7 +263,8 @@ void add_top_command(CLI::App& app, Invocation& invocation) {
       ->option_text("SECONDS")
       ->check(is_between(0.05, 3600.0));
   command->add_option("-n,--count", options->count, "End after so many looks; without a terminal 1 is the default")
-      ->option_text("N");
+      ->option_text("N")
+      ->check(is_count());
   command->add_flag("--once", options->is_once, "Print one look and end, on a terminal too");
   command->add_flag("--json", options->is_json, "Print JSON, an object a look");
   add_sensor_arguments(*command, options->sensors);

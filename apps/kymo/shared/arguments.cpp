@@ -11,6 +11,7 @@
 
 #include "apps/kymo/shared/command.hpp"
 #include "apps/kymo/shared/units.hpp"
+#include "apps/kymo/shared/usage.hpp"
 #include "base/time_math.hpp"
 #include "capture/read/capture_files.hpp"
 
@@ -112,7 +113,9 @@ void add_selection_arguments(CLI::App& command, SelectionArguments& options, con
                              " is no stretch of time: 1.5s..2s, 250ms.. or ..3min, the earlier end first, units ns, us, ms, s, min, h";
           },
           ""));
-  command.add_option("--phase", options.phase, "Only the phase that begins with this sync point")->option_text("N");
+  command.add_option("--phase", options.phase, "Only the phase that begins with this sync point")
+      ->option_text("N")
+      ->check(is_whole());
 }
 
 void add_sensor_arguments(CLI::App& command, SensorOptions& options) {

@@ -135,6 +135,14 @@ CLI::Validator is_count() {
       "");
 }
 
+CLI::Validator is_whole() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        return parse_number<std::uint64_t>(text) ? std::string() : text + " is no whole number from 0";
+      },
+      "");
+}
+
 CLI::Validator is_amount() {
   return CLI::Validator(
       [](const std::string& text) {

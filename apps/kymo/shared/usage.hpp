@@ -29,8 +29,11 @@ void refuse_empty_values(CLI::App& app);
 /// Allows one of the words, and lists them otherwise. `noun` says what they are: "format".
 [[nodiscard]] CLI::Validator is_one_of(std::vector<std::string> words, const std::string& noun);
 
-/// Allows whole numbers from 1.
+/// Allows whole numbers from 1. Without it the parser takes -1 for the greatest number there is.
 [[nodiscard]] CLI::Validator is_count();
+
+/// Allows whole numbers from 0.
+[[nodiscard]] CLI::Validator is_whole();
 
 /// Allows finite numbers from 0.
 [[nodiscard]] CLI::Validator is_amount();
