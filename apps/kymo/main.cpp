@@ -17,6 +17,7 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/kymo/commands.hpp"
+#include "apps/kymo/shared/flush_output.hpp"
 #include "apps/kymo/shared/say.hpp"
 #include "apps/kymo/shared/units.hpp"
 #include "apps/kymo/shared/usage.hpp"
@@ -93,6 +94,13 @@ bool is_reader_gone(const std::exception& failure) {
   return is_broken_pipe && ::poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0;
 }
 
+/// What failed and why. Printing more than a buffer to standard output fails as "cannot write to file".
+std::string describe(const std::exception& failure) {
+  const auto* const system = dynamic_cast<const std::system_error*>(&failure);
+  return system != nullptr && std::ferror(stdout) != 0 ? "cannot write to standard output: " + system->code().message()
+                                                       : failure.what();
+}
+
 /// If descriptors 0 to 2 are closed, the next files to be opened would get them, and output would end up in these
 /// files. Opens /dev/null in their places with the opposite access mode, so that writing still fails. Commands started
 /// by kymo find them closed, as they were.
@@ -127,12 +135,17 @@ int main(int argc, char** argv) {
     if (kymo::command::is_reader_gone(failure)) {
       return 0;
     }
-    exit_code = kymo::command::to_int(kymo::command::ExitCode::failed);
-    kymo::command::say("kymo: {}\n", failure.what());
+    kymo::command::say("kymo: {}\n", kymo::command::describe(failure));
+    return kymo::command::to_int(kymo::command::ExitCode::failed);
   }
   // The last chance to notice a full disk behind `> file`.
-  if (std::fflush(stdout) != 0 && errno != EPIPE) {
-    exit_code = kymo::command::to_int(kymo::command::ExitCode::failed);
+  try {
+    kymo::command::flush_output();
+  } catch (const std::system_error& failure) {
+    if (failure.code().value() != EPIPE) {
+      kymo::command::say("kymo: {}\n", failure.what());
+      exit_code = kymo::command::to_int(kymo::command::ExitCode::failed);
+    }
   }
   return exit_code;
 }

@@ -263,6 +263,39 @@ TEST_F(Output, ClosedAndFullDescriptorsLeaveExitCodesAsTheyAre) {
   EXPECT_EQ(kymo({"info", "run.kymo"}, {}, ">out 2>&-").status, kymo({"info", "run.kymo"}).status);
 }
 
+TEST_F(Output, WhatCannotBePrintedEndsWithOneAndTheReason) {
+  static_cast<void>(make_capture("run.kymo", {.seed = 1, .steps = 2000}));
+  write_file("trace.json", R"({"traceEvents": [{"ph": "X", "name": "a", "ts": 1, "dur": 2, "pid": 1, "tid": 1}]})");
+  const std::vector<std::vector<std::string>> commands{{},
+                                                       {"--help"},
+                                                       {"--version"},
+                                                       {"stats", "--help"},
+                                                       {"info", "run.kymo"},
+                                                       {"stats", "run.kymo"},
+                                                       {"stats", "--json", "run.kymo"},
+                                                       {"stats", "--json", "--histogram", "run.kymo"},
+                                                       {"explain", "run.kymo"},
+                                                       {"compare", "run.kymo", "run.kymo"},
+                                                       {"merge", "-o", "merged.kymo", "run.kymo"},
+                                                       {"recover", "run.kymo"},
+                                                       {"import", "-o", "imported.kymo", "trace.json"},
+                                                       {"export", "--to", "csv-spans", "-o", "-", "run.kymo"},
+                                                       {"completions", "bash"},
+                                                       {"doctor", "--sensors", "memory"},
+                                                       {"top", "--once", "-i", "0.05", "run.kymo"}};
+  for (const std::vector<std::string>& command : commands) {
+    for (const auto& [output, reason] :
+         {std::pair(">/dev/full", "No space left on device\n"), {">&-", "Bad file descriptor\n"}}) {
+      const CommandResult result = kymo(command, {}, output + std::string(" 2>err"));
+      EXPECT_EQ(result.status, 1) << ::testing::PrintToString(command) << output;
+      const std::size_t said = result.err.find(reason);
+      ASSERT_NE(said, std::string::npos) << ::testing::PrintToString(command) << output << result.err;
+      EXPECT_EQ(result.err.find(reason, said + 1), std::string::npos) << "once: " << result.err;
+      EXPECT_EQ(result.err.find("write to file"), std::string::npos) << result.err;
+    }
+  }
+}
+
 TEST_F(Output, WhatIsPrintedNeverGetsIntoAFileThatTookItsDescriptor) {
   static_cast<void>(make_capture("run.kymo"));
   EXPECT_NE(kymo({"report", "-o", "page.html", "run.kymo"}, {}, "<&- >&- 2>&-").status, -6);

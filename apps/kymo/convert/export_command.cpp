@@ -11,6 +11,7 @@
 
 #include "apps/kymo/shared/arguments.hpp"
 #include "apps/kymo/shared/command.hpp"
+#include "apps/kymo/shared/flush_output.hpp"
 #include "apps/kymo/shared/progress.hpp"
 #include "apps/kymo/shared/say.hpp"
 #if defined(KYMO_HAS_SERVER)
@@ -105,7 +106,7 @@ int serve_metrics(const ExportCommand& options) {
       say("a scraper has to send: Authorization: Bearer {}\n", running.token());
     }
     fmt::print("{}\n", metrics_url(running));
-    std::fflush(stdout);
+    flush_output();
   });
   return to_int(ExitCode::ok);
 }

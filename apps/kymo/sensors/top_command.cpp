@@ -22,6 +22,7 @@
 #include "apps/kymo/sensors/top_source.hpp"
 #include "apps/kymo/shared/arguments.hpp"
 #include "apps/kymo/shared/command.hpp"
+#include "apps/kymo/shared/flush_output.hpp"
 #include "apps/kymo/shared/usage.hpp"
 #include "apps/kymo/shared/warnings.hpp"
 
@@ -233,7 +234,7 @@ void print(TopSource& source, const TopOptions& options) {
     } else {
       fmt::print("{}{}\n", shown == 0 ? "" : "\n", fmt::join(top_body(source.data(), view), "\n"));
     }
-    std::fflush(stdout);
+    flush_output();
   }
 }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iostream>
 #include <sstream>
 #include <utility>
 
@@ -66,8 +65,10 @@ std::string complaint_of(const CLI::App& app, const CLI::ParseError& error) {
 }  // namespace
 
 bool print_usage(const CLI::App& app, const CLI::ParseError& error) {
+  std::ostringstream help;
   std::ostringstream complaint;
-  if (app.exit(error, std::cout, complaint) == 0) {
+  if (app.exit(error, help, complaint) == 0) {
+    fmt::print("{}", help.str());
     return true;
   }
   const CLI::App& used = innermost(app);

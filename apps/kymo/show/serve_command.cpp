@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/kymo/shared/command.hpp"
+#include "apps/kymo/shared/flush_output.hpp"
 #include "apps/kymo/shared/say.hpp"
 #include "apps/kymo/shared/serving.hpp"
 #include "apps/kymo/shared/units.hpp"
@@ -84,7 +85,7 @@ void describe(const serve::Server& server, const ServeOptions& options) {
     say("from the machine you came from: {}\nand open there:\n", printable(line));
   }
   fmt::print("{}\n", server.url());
-  std::fflush(stdout);
+  flush_output();
 }
 
 int run(const ServeOptions& options) {
