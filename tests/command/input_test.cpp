@@ -1,12 +1,14 @@
 // What the commands make of captures that are damaged, missing, empty, named twice, or none.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <random>
 
 #include <kymo/capture.hpp>
 
+#include "apps/kymo/shared/units.hpp"
 #include "command_fixture.hpp"
 
 namespace kymo::test {
@@ -78,6 +80,22 @@ TEST_F(Input, ACaptureCutAnywhereGivesItsSoundPartOrAnError) {
     }
   }
   EXPECT_GT(sound_parts, 8U);
+}
+
+TEST_F(Input, TheSizeOfACaptureIsThatOfItsFileAlsoWhereItsLastBlockIsCut) {
+  const std::string whole = read_text(make_capture("whole.kymo", {.seed = 3, .steps = 3000}));
+  const CaptureReader reader(file_named("whole.kymo"));
+  const auto largest =
+      std::max_element(reader.blocks().begin(), reader.blocks().end(),
+                       [](const BlockInfo& a, const BlockInfo& b) { return a.stored_bytes < b.stored_bytes; });
+  const std::size_t size = largest->offset + largest->stored_bytes * 3 / 4;
+  std::ofstream(file_named("cut.kymo"), std::ios::binary) << whole.substr(0, size);
+  const CommandResult json = kymo({"info", "--json", "cut.kymo"});
+  EXPECT_EQ(nlohmann::json::parse(json.out)["captures"][0]["bytes"], size);
+  const std::string of_size = " of " + command::format_bytes(size) + ") cannot be read\n";
+  const CommandResult info = kymo({"info", "cut.kymo"});
+  EXPECT_NE(info.err.find(of_size), std::string::npos) << of_size << info.err;
+  EXPECT_NE(info.out.find("size      " + command::format_bytes(size) + ", not closed"), std::string::npos) << info.out;
 }
 
 TEST_F(Input, DamageIsReportedAndTheRestIsShown) {

@@ -452,7 +452,9 @@ const std::vector<BlockInfo>& CaptureReader::blocks() const {
   return implementation_->blocks_;
 }
 std::uint64_t CaptureReader::size_bytes() const {
-  return implementation_->scanner_.offset();
+  // An incomplete block at the end was looked at, too.
+  const auto& torn_end = implementation_->scanner_.torn_end();
+  return torn_end ? torn_end->offset + torn_end->size : implementation_->scanner_.offset();
 }
 bool CaptureReader::is_closed() const {
   return implementation_->closed_;
