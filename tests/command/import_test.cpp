@@ -42,5 +42,35 @@ TEST_F(ImportCommand, WhatIsLeftOutIsSaidAndTheStatusTells) {
   EXPECT_NE(kymo({"import", "packed.json.gz"}).err.find("the compressed data ends too early"), std::string::npos);
 }
 
+TEST_F(ImportCommand, JsonWithoutEventsIsNoTrace) {
+  for (const std::string text :
+       {"{}", R"({"a":1})", R"({"traceEvents":{}})", R"({"displayTimeUnit":"ms","otherData":{"a":"b"}})"}) {
+    std::ofstream(file_named("run.json")) << text;
+    const CommandResult result = kymo({"import", "run.json"});
+    EXPECT_EQ(result.status, 1) << text << result.out;
+    EXPECT_NE(result.err.find("kymo: run.json: no Chrome trace: byte "), std::string::npos) << result.err;
+    EXPECT_NE(result.err.find("an object without an array of traceEvents is no trace"), std::string::npos)
+        << result.err;
+    EXPECT_FALSE(std::filesystem::exists(file_named("run.kymo"))) << text;
+  }
+  for (const std::string text : {"[]", R"({"traceEvents":[]})", R"({"traceEvents":[],"a":1})"}) {
+    std::ofstream(file_named("run.json")) << text;
+    EXPECT_EQ(kymo({"import", "run.json"}).status, 0) << text;
+  }
+}
+
+TEST_F(ImportCommand, WhatCannotBeReadIsSaidWithTheReason) {
+  std::filesystem::create_directory(file_named("folder"));
+  for (const std::string format : {"auto", "chrome", "perfetto", "nvmt", "vor"}) {
+    const CommandResult folder = kymo({"import", "--from", format, "folder"});
+    EXPECT_EQ(folder.status, 1) << format;
+    EXPECT_EQ(folder.err, "kymo: folder: is a directory; name a recording in it\n") << format;
+    const CommandResult missing = kymo({"import", "--from", format, "missing.json"});
+    EXPECT_EQ(missing.status, 1) << format;
+    EXPECT_NE(missing.err.find("missing.json"), std::string::npos) << missing.err;
+    EXPECT_NE(missing.err.find(": No such file or directory\n"), std::string::npos) << format << missing.err;
+  }
+}
+
 }  // namespace
 }  // namespace kymo::test

@@ -48,9 +48,6 @@ std::string detect_format(const std::string& path) {
   if (exchange::is_vor(std::as_bytes(std::span(first).first(count)))) {
     return "vor";
   }
-  if (!file.is_open()) {
-    throw Failure(fmt::format("cannot open: {}", printable(path)));
-  }
   exchange::ImportInput input(path, path);
   std::string_view text = input.look_ahead();
   if (text.empty() && !input.stopped().empty()) {
@@ -149,6 +146,9 @@ int import_vor(const ImportOptions& options) {
 }
 
 int run(ImportOptions options) {
+  if (std::error_code error; std::filesystem::is_directory(options.input, error)) {
+    throw Failure(fmt::format("{}: is a directory; name a recording in it", printable(options.input)));
+  }
   if (options.format == "auto") {
     options.format = detect_format(options.input);
   }

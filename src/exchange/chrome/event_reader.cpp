@@ -246,6 +246,9 @@ bool ChromeEventReader::begin() {
 
 bool ChromeEventReader::next_member() {
   if (json_.next() == JsonToken::end_object) {
+    if (!has_events_) {
+      throw MalformedInput("an object without an array of traceEvents is no trace", json_.offset(), false);
+    }
     json_.next();
     place_ = Place::after;
     return false;
@@ -254,6 +257,7 @@ bool ChromeEventReader::next_member() {
   const JsonToken token = json_.next();
   if (key_ == "traceEvents" && token == JsonToken::begin_array) {
     place_ = Place::in_events;
+    has_events_ = true;
   } else if (key_ == "otherData" || key_ == "metadata") {
     read_facts(token, token == JsonToken::begin_object ? std::string() : key_);
   } else if (key_ == "baseTimeNanoseconds") {

@@ -140,6 +140,7 @@ class ChromeEventReader : public TraceEventSource {
   JsonReader json_;
   ImportLosses& losses_;
   Place place_ = Place::before;
+  bool has_events_ = false;  // of a trace that is an object
   std::string key_;
   std::string json_text_;
   std::int64_t base_realtime_ns_ = 0;
