@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "apps/kymo/shared/units.hpp"
+#include "base/time_math.hpp"
 #include "stats/common/value_text.hpp"
 
 namespace kymo::command {
@@ -18,7 +19,8 @@ constexpr std::size_t most_values = 400;
 
 }  // namespace
 
-LiveRow::LiveRow(const MetricDeclaration& metric) : metric_(metric), title_(metric.name), unit_(metric.unit) {
+LiveRow::LiveRow(const MetricDeclaration& metric, std::int64_t bar_ns)
+    : metric_(metric), title_(metric.name), unit_(metric.unit), bar_ns_(bar_ns) {
   for (const auto& [key, value] : metric.labels) {
     if (key == "core") {
       core_ = printable(value, 6);
@@ -44,6 +46,10 @@ void LiveRow::add(std::int64_t time_ns, double value, bool is_stale) {
     }
     const double seconds = static_cast<double>(time_ns - counted_ns_) / 1e9;
     const bool is_first = counted_ns_ == 0;
+    // The growth over a shorter time tells when the source counts, rather than how fast.
+    if (!is_first && base::length_between(counted_ns_, time_ns) < bar_ns_ / 2) {
+      return;
+    }
     shown = value >= counted_ && seconds > 0 ? (value - counted_) / seconds : std::numeric_limits<double>::quiet_NaN();
     counted_ = value;
     counted_ns_ = time_ns;
@@ -51,11 +57,14 @@ void LiveRow::add(std::int64_t time_ns, double value, bool is_stale) {
       return;
     }
   }
-  if (!std::isnan(shown)) {
-    const bool is_first = values_.empty();
-    min_ = is_first ? shown : std::min(min_, shown);
-    max_ = is_first ? shown : std::max(max_, shown);
+  // With NaN these give the other number.
+  min_ = std::fmin(min_, shown);
+  max_ = std::fmax(max_, shown);
+  if (!values_.empty() && base::length_between(bar_start_ns_, time_ns) < bar_ns_) {
+    values_.back() = shown;
+    return;
   }
+  bar_start_ns_ = time_ns;
   if (values_.size() == most_values) {
     values_.erase(values_.begin());
   }

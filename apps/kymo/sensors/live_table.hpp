@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -15,7 +16,8 @@ namespace kymo::command {
 /// as watts.
 class LiveRow {
  public:
-  explicit LiveRow(const MetricDeclaration& metric);
+  /// What comes within `bar_ns` of a bar's beginning shares the bar, which shows the last of it.
+  explicit LiveRow(const MetricDeclaration& metric, std::int64_t bar_ns = 0);
 
   void add(std::int64_t time_ns, double value, bool is_stale);
 
@@ -33,6 +35,7 @@ class LiveRow {
   [[nodiscard]] bool is_stale() const { return is_stale_; }
   /// Whether several values are the same.
   [[nodiscard]] bool is_constant() const { return values_.size() > 1 && min_ == max_ && latest() == max_; }
+  /// Least and greatest of all values, not of the bars; NaN until there is a number.
   [[nodiscard]] double min() const { return min_; }
   [[nodiscard]] double max() const { return max_; }
   /// The last `width` values. The smallest has the lowest bar.
@@ -46,8 +49,10 @@ class LiveRow {
   std::vector<double> values_;
   double counted_ = 0;
   std::int64_t counted_ns_ = 0;
-  double min_ = 0;
-  double max_ = 0;
+  std::int64_t bar_ns_ = 0;
+  std::int64_t bar_start_ns_ = 0;
+  double min_ = std::numeric_limits<double>::quiet_NaN();
+  double max_ = std::numeric_limits<double>::quiet_NaN();
   bool is_stale_ = false;
 };
 

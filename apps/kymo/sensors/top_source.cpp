@@ -135,24 +135,20 @@ class CaptureSource final : public TopSource {
   struct Followed {
     LiveRow row;
     std::int64_t seen_ns = std::numeric_limits<std::int64_t>::min();
-    std::int64_t shown_ns = std::numeric_limits<std::int64_t>::min();
   };
 
   void take(const SampleRun& run) {
     // Captures may hold a thousand values per second; a bar of the sparkline covers a tenth of a second.
     constexpr std::int64_t bar_ns = 100'000'000;
-    const auto [found, is_new] = metrics_.try_emplace(run.metric, Followed{LiveRow(timeline_.metric(run.metric))});
-    Followed& metric = found->second;
+    Followed& metric =
+        metrics_.try_emplace(run.metric, Followed{LiveRow(timeline_.metric(run.metric), bar_ns)}).first->second;
     for (std::size_t i = 0; i < run.times_ns.size() && i < run.values.size(); ++i) {
       const std::int64_t time_ns = run.times_ns[i];
       if (time_ns <= metric.seen_ns) {
         continue;
       }
       metric.seen_ns = time_ns;
-      if (time_ns - bar_ns >= metric.shown_ns || is_new) {
-        metric.shown_ns = time_ns;
-        metric.row.add(time_ns, run.values[i], i < run.flags.size() && (run.flags[i] & SampleRun::stale) != 0);
-      }
+      metric.row.add(time_ns, run.values[i], i < run.flags.size() && (run.flags[i] & SampleRun::stale) != 0);
     }
   }
 
