@@ -98,6 +98,39 @@ TEST_F(Input, TheSizeOfACaptureIsThatOfItsFileAlsoWhereItsLastBlockIsCut) {
   EXPECT_NE(info.out.find("size      " + command::format_bytes(size) + ", not closed"), std::string::npos) << info.out;
 }
 
+TEST_F(Input, DamageIsSaidBeforeWhatCannotBeDoneBecauseOfIt) {
+  const std::string whole = read_text(make_capture("whole.kymo", {.seed = 3, .steps = 3000}));
+  const CaptureReader reader(file_named("whole.kymo"));
+  const auto events = std::find_if(reader.blocks().begin(), reader.blocks().end(),
+                                   [](const BlockInfo& block) { return block.kind == BlockKind::events; });
+  std::ofstream(file_named("cut.kymo"), std::ios::binary) << whole.substr(0, events->offset + 100);
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{"explain", "cut.kymo"},
+                                             {"explain", "--run", "cut.kymo"},
+                                             {"explain", "--energy", "cut.kymo"},
+                                             {"explain", "--json", "cut.kymo"},
+                                             {"stats", "--frames", "5..", "cut.kymo"},
+                                             {"stats", "--slowest-frames", "3", "cut.kymo"},
+                                             {"stats", "--filter", "no such", "cut.kymo"},
+                                             {"stats", "--phases", "cut.kymo"},
+                                             {"stats", "--functions", "cut.kymo"},
+                                             {"stats", "--energy", "cut.kymo"},
+                                             {"export", "--to", "chrome", "--frames", "5..", "-o", "x", "cut.kymo"},
+                                             {"export", "--to", "nvmt", "-o", "x", "cut.kymo"},
+                                             {"export", "--to", "pprof", "-o", "x", "cut.kymo"},
+                                             {"export", "--to", "openmetrics", "-o", "-", "cut.kymo"},
+                                             {"report", "-o", "x.html", "cut.kymo"},
+                                             {"compare", "cut.kymo", "whole.kymo"},
+                                             {"compare", "--functions", "cut.kymo", "whole.kymo"},
+                                             {"merge", "-o", "x.kymo", "cut.kymo"}}) {
+    const CommandResult result = kymo(command);
+    const std::size_t warning = result.err.find("warning: cut.kymo: 1 damaged place (");
+    EXPECT_NE(warning, std::string::npos) << ::testing::PrintToString(command) << result.status << result.err;
+    EXPECT_LT(warning, result.err.find("kymo: ", result.err.find("\n"))) << result.err;
+    EXPECT_EQ(result.err.find("1 damaged place", warning + 20), std::string::npos) << "once: " << result.err;
+  }
+}
+
 TEST_F(Input, DamageIsReportedAndTheRestIsShown) {
   std::string bytes = read_text(make_capture("a.kymo", {.seed = 4, .steps = 3000}));
   bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 0x10);

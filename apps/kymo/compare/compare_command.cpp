@@ -102,7 +102,8 @@ void read_side(Side& side, std::uint64_t number, const CompareOptions& options, 
       progress.update((static_cast<double>(i) + share) / static_cast<double>(side.paths.size()));
     };
     if (options.has_functions) {
-      side.functions.push_back(read_functions(timeline, side.paths[i], on_progress));
+      side.functions.push_back(
+          say_unread_on_failure(timeline, [&] { return read_functions(timeline, side.paths[i], on_progress); }));
       if (!options.page.empty()) {
         report.flame.add(timeline, stats::gather_functions(timeline, {}), number);
       }

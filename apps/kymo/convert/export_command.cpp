@@ -117,18 +117,17 @@ int run(const ExportCommand& options) {
   const auto formats = exchange::exporters();
   const auto format = std::find_if(formats.begin(), formats.end(),
                                    [&](const exchange::Exporter& exporter) { return exporter.word == options.format; });
-  std::vector<std::string> left_out;
-  {
+  const std::vector<std::string> left_out = say_unread_on_failure(timeline, [&] {
     Progress progress("exporting");
-    left_out = exchange::export_timeline(*format, timeline, options.output,
-                                         {[&progress](double share) { progress.update(share); }, options.is_forced,
-                                          selection_of(timeline, options.selection)},
-                                         options.pid == 0 ? ProcessId{} : find_process(timeline, options.pid),
-                                         table_of(options),
-                                         options.of_samples ? exchange::StacksOf::samples
-                                         : options.of_waits ? exchange::StacksOf::waits
-                                                            : exchange::StacksOf::scopes);
-  }
+    return exchange::export_timeline(*format, timeline, options.output,
+                                     {[&progress](double share) { progress.update(share); }, options.is_forced,
+                                      selection_of(timeline, options.selection)},
+                                     options.pid == 0 ? ProcessId{} : find_process(timeline, options.pid),
+                                     table_of(options),
+                                     options.of_samples ? exchange::StacksOf::samples
+                                     : options.of_waits ? exchange::StacksOf::waits
+                                                        : exchange::StacksOf::scopes);
+  });
   for (const std::string& what : left_out) {
     say("warning: left out of the {} file: {}\n", format->word, printable(what));
   }

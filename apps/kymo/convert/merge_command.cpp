@@ -41,6 +41,7 @@ int run(const MergeArguments& arguments) {
     unread = find_unread(timeline);
     complaints = timeline.complaints();
   }
+  unread.print();
   capture::MergeReport report;
   {
     Progress progress("merging");
@@ -63,7 +64,6 @@ int run(const MergeArguments& arguments) {
     report = capture::merge(inputs, arguments.output, options);
   }
   report.notes.insert(report.notes.end(), new_complaints.begin(), new_complaints.end());
-  unread.print();
   for (const std::string& note : report.notes) {
     say("warning: {}\n", printable(note));
   }

@@ -134,11 +134,13 @@ int run(const ExplainCommandOptions& options) {
   {
     Progress progress("explaining");
     how.on_progress = progress.callback();
-    if (options.is_energy) {
-      of_energy = explain_energy(timeline, how);
-    } else {
-      of_run = explain_or_run(options, how, timeline, explanations);
-    }
+    say_unread_on_failure(timeline, [&] {
+      if (options.is_energy) {
+        of_energy = explain_energy(timeline, how);
+      } else {
+        of_run = explain_or_run(options, how, timeline, explanations);
+      }
+    });
   }
   if (of_run) {
     answer_with_run(options, timeline, *of_run, warnings);

@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -11,6 +13,7 @@
 
 #include <kymo/timeline.hpp>
 
+#include "base/output/output_file.hpp"
 #include "stats/statistics/statistics.hpp"
 
 namespace kymo::command {
@@ -41,6 +44,22 @@ struct Warnings {
 /// Checks what of the captures is not read, for commands that have no other warnings: a line for each damaged one, for
 /// what could not be opened, and for empty files.
 [[nodiscard]] Warnings find_unread(const Timeline& timeline);
+
+/// Runs what reads the captures. Where they lack what it looks for, damage may be the reason: what is not read is said
+/// before the failure. Not where the output cannot be written.
+template <typename Read>
+auto say_unread_on_failure(const Timeline& timeline, const Read& read) {
+  try {
+    return read();
+  } catch (const std::system_error&) {
+    throw;
+  } catch (const base::OutputError&) {
+    throw;
+  } catch (const std::runtime_error&) {
+    find_unread(timeline).print();
+    throw;
+  }
+}
 
 /// Where blocks of events are damaged: says which of the statistics' numbers count their content. `uses_summaries` if
 /// the statistics are those of whole captures, taken from their summaries.

@@ -46,8 +46,7 @@ stats::RunTimesOfSites gather_run_times(const Timeline& timeline, const StatsOpt
   return stats::gather_run_times(timeline, {options.by_process, selection, progress.callback()});
 }
 
-int show(const StatsOptions& options) {
-  const Timeline timeline = open_timeline(options.captures);
+int show(const Timeline& timeline, const StatsOptions& options) {
   try {
     if (options.has_energy) {
       return show_energy(timeline, options);
@@ -207,7 +206,8 @@ void add_stats_command(CLI::App& app, Invocation& invocation) {
   add_stats_options(*command, *options);
   command->callback([options, &exit_code] {
     expect_one_view(*options);
-    exit_code = show(*options);
+    const Timeline timeline = open_timeline(options->captures);
+    exit_code = say_unread_on_failure(timeline, [&] { return show(timeline, *options); });
   });
 }
 
