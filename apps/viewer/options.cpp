@@ -100,6 +100,7 @@ void add_options(CLI::App& app, Options& options) {
                      "Write a picture instead of opening a window; needs no display. Waits until all is read")
           ->option_text("PNG");
   app.add_flag("--force", options.is_forced, "Overwrite a file that is no picture of kymo's")->needs(screenshot);
+  app.add_flag("--of-damaged", options.is_damaged)->group("");  // hidden: only `kymo view` knows
   app.add_option("--quit-after", options.quit_after,
                  "Draw so many frames, one after the other, and quit: tells whether this machine can show the window")
       ->option_text("FRAMES")

@@ -34,6 +34,7 @@ struct Options {
   std::optional<FrameNumber> frame;   ///< to pin
   std::optional<command::RelativeRange> time;
   std::string tab;          ///< its word (panel::word_of); empty: none
+  bool is_damaged = false;  ///< `kymo view` found captures damaged, and has said so
   unsigned quit_after = 0;  ///< frames; 0: when the window is closed
 };
 

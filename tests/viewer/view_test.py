@@ -182,7 +182,7 @@ class Screenshot(Case):
         shot = self.run_program(
             KYMO, "view", "--screenshot", "cut.png", "--size", "640x400", str(captures), DISPLAY=None
         )
-        self.assertEqual(shot.returncode, 0, shot.stderr)
+        self.assertEqual(shot.returncode, 3, shot.stderr)
         self.assertRegex(shot.stderr, "^warning: .*cut.kymo: 1 damaged place .* cannot be read\n$")
         self.assertIsNotNone(pictures.find_bars(pictures.read_png(self.folder / "cut.png")))
         self.assertEqual(len(self.shoot("--size", "320x200", captures=())), 200)
@@ -208,6 +208,16 @@ class Screenshot(Case):
             error = self.refused(KYMO, "view", "--screenshot", "never.png", *words, "run.kymo", status=2)
             self.assertIn(said, error)
         self.assertFalse((self.folder / "never.png").exists())
+
+    def test_values_are_numbers_within_their_range(self) -> None:
+        for option, value, said in (
+            ("--scale", "nan", "nan is no number from 0.5 to 8"),
+            ("--scale", "inf", "inf is no number from 0.5 to 8"),
+            ("--scale", "", "needs a value"),
+            ("--quit-after", "-1", "-1 is no whole number from 1"),
+        ):
+            self.assertIn(said, self.refused(KYMO, "view", option, value, "run.kymo", status=2))
+        self.assertIn("needs a value", self.refused(KYMO, "view", "--scale=", "run.kymo", status=2))
 
     def test_files_that_cannot_be_opened_are_named(self) -> None:
         (self.folder / "text.kymo").write_text("this is no capture\n" * 100)
@@ -237,9 +247,9 @@ class Screenshot(Case):
             damaged[at : at + 16] = bytes(255 - byte for byte in damaged[at : at + 16])
             (self.folder / "damaged.kymo").write_bytes(damaged)
             result = self.run_program(KYMO, "view", "--screenshot", "damaged.png", "--size", "320x200", "damaged.kymo")
-            self.assertIn(result.returncode, (0, 1), f"damage at {at}: {result.stderr}")
+            self.assertIn(result.returncode, (1, 3), f"damage at {at}: {result.stderr}")
             self.assertIn("damaged.kymo", result.stderr, "it says that something is missing, or why there is nothing")
-            self.assertEqual(result.stderr.startswith("warning: "), result.returncode == 0, result.stderr)
+            self.assertEqual(result.stderr.startswith("warning: "), result.returncode == 3, result.stderr)
 
     def test_a_machine_that_cannot_draw_says_what_it_lacks(self) -> None:
         words = (KYMO, "view", "--screenshot", "never.png", "run.kymo")

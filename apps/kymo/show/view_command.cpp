@@ -33,30 +33,38 @@ std::filesystem::path find_viewer() {
   return self.parent_path() / "kymo-viewer";
 }
 
-/// Says which of the captures among the words are damaged or left out. The viewer says what it cannot open.
-void say_damage(const std::vector<std::string>& words) {
+/// Says which of the captures among the words are damaged or left out, and returns whether any is damaged. The viewer
+/// says what it cannot open.
+bool say_damage(const std::vector<std::string>& words) {
   std::vector<std::string> paths;
   std::copy_if(words.begin(), words.end(), std::back_inserter(paths), [](const std::string& word) {
     std::error_code error;
     return std::filesystem::path(word).extension() == ".kymo" || std::filesystem::is_directory(word, error);
   });
+  bool is_damaged = false;
   for (const std::string& path : paths) {
     if (paths.size() > 1 && capture::is_empty_file(path)) {
       say("warning: {}\n", describe_empty_file(path));
     }
     try {
-      find_unread(Timeline(path)).print();
+      const Warnings unread = find_unread(Timeline(path));
+      unread.print();
+      is_damaged = is_damaged || unread.is_damaged;
     } catch (const std::exception&) {
       continue;
     }
   }
+  return is_damaged;
 }
 
 [[noreturn]] void start_viewer(const std::vector<std::string>& words) {
-  say_damage(words);
+  std::vector<std::string> copies = words;
+  if (say_damage(words)) {
+    // This program is replaced by the viewer, whose exit code tells.
+    copies.insert(copies.begin(), "--of-damaged");
+  }
   const std::filesystem::path viewer = find_viewer();
   std::string name = "kymo view";
-  std::vector<std::string> copies = words;
   std::vector<char*> arguments{name.data()};
   for (std::string& word : copies) {
     arguments.push_back(word.data());
