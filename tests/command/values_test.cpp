@@ -70,6 +70,8 @@ TEST_F(Values, ANumberIsFiniteAndWithinItsRange) {
     EXPECT_EQ(kymo({"record", "--pid", "1", "--for", value + "s"}).status, 2) << value;
   }
   expect_refused({"trigger", "4294967297"}, "kymo trigger: PID: 4294967297 is no whole number from 1 to 2147483647\n");
+  expect_refused({"record", "--pid", "4294967297"},
+                 "kymo record: --pid: 4294967297 is no whole number from 1 to 2147483647\n");
   expect_refused({"merge", "--level", "1.5", "-o", "x.kymo", "a.kymo"},
                  "kymo merge: --level: 1.5 is no whole number from 1 to 19\n");
 }

@@ -1,5 +1,6 @@
 // kymo record: runs a command and combines the recordings of all its processes in one capture.
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -343,7 +344,7 @@ void add_process_arguments(CLI::App& command, const std::shared_ptr<RecordOption
               "--pid", options->process,
               "Record the threads of this process, which runs already, instead of a command; it notices nothing")
           ->option_text("PID")
-          ->check(is_count());
+          ->check(is_between(1, INT_MAX));
   command
       .add_option_function<std::string>(
           "--for", [options](const std::string& text) { options->duration_ns = *parse_duration(text); },
