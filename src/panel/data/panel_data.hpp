@@ -97,8 +97,9 @@ struct BlockScan {
   TimeRange range;  ///< the blocks that overlap it
   BatchParts parts = BatchParts::everything;
   std::optional<std::size_t> capture;  ///< only this one
-  /// Takes a block, on the worker's thread. `batch`: nullptr if it could not be read.
-  std::function<void(const EventBatch* batch)> take;
+  /// Takes a block, on the worker's thread. `batch`: nullptr if it could not be read. `has_skipped_later`: an earlier
+  /// block of this capture was left out, since it begins after the range. Its scopes are missing before this block's.
+  std::function<void(const EventBatch* batch, bool has_skipped_later)> take;
   /// Called on the drawing thread after some blocks, and after the last one; nothing is taken meanwhile. Returns
   /// whether to go on.
   std::function<bool(bool is_done)> deliver;

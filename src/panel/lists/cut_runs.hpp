@@ -20,14 +20,15 @@ class CutRuns {
   explicit CutRuns(TimeRange range) : range_(range) {}
 
   /// Calls on_run(const ScopeRun&, Track&) for each run of a block, as far as it is in the range.
+  /// `has_skipped_later`: as in BlockScan.
   template <typename OnRun>
-  void take(const EventBatch& batch, const OnRun& on_run) {
+  void take(const EventBatch& batch, bool has_skipped_later, const OnRun& on_run) {
     last_ns_ = std::max(last_ns_, batch.end_ns);
     for (const ScopeRun& run : batch.runs) {
       Cut& of_track = tracks_.try_emplace(run.track, Cut{{}, stats::RunCut(range_)}).first->second;
       if (is_everything(range_)) {
         on_run(run, of_track.track);
-      } else if (ScopeRun part = run; of_track.cut.cut(part, false)) {
+      } else if (ScopeRun part = run; of_track.cut.cut(part, has_skipped_later)) {
         on_run(part, of_track.track);
       }
     }

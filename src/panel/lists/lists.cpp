@@ -13,6 +13,7 @@
 #include "panel/data/time_math.hpp"
 #include "panel/lists/found_gatherer.hpp"
 #include "panel/lists/keep_first.hpp"
+#include "panel/lists/later_runs.hpp"
 #include "panel/lists/site_gatherer.hpp"
 #include "panel/lists/site_times.hpp"
 #include "panel/lists/stack_gatherer.hpp"
@@ -88,9 +89,13 @@ class InstanceList::Gatherer {
 
   [[nodiscard]] BlockScan scan() const { return {key_.range, BatchParts::scopes, std::nullopt, {}, {}}; }
 
-  void take(const EventBatch& batch) {
-    last_ns_ = std::max(last_ns_, batch.end_ns);
+  void take(const EventBatch& batch, bool has_skipped_later) {
+    // What was skipped may have ended what is still open.
+    last_ns_ = std::max(last_ns_, has_skipped_later ? std::min(batch.end_ns, key_.range.end_ns) : batch.end_ns);
     for (const ScopeRun& run : batch.runs) {
+      if (later_.holds(run, has_skipped_later)) {
+        continue;
+      }
       capture::match(run, stacks_[run.track], [&](const capture::ScopeSpan& span) {
         if (span.site == SiteId{key_.id}) {
           add(list_, run.track, span.depth, {span.start_ns, add_length(span.start_ns, span.duration_ns)}, span.self_ns,
@@ -141,6 +146,7 @@ class InstanceList::Gatherer {
   InstanceList result_;
   std::int64_t last_ns_ = std::numeric_limits<std::int64_t>::min();
   std::unordered_map<TrackId, capture::ScopeStack> stacks_;
+  LaterRuns later_;
 };
 
 /// Gathers messages.
@@ -333,9 +339,13 @@ void KeptList<List>::keep_fresh(PanelData& data, const ListKey& key) {
   }
   const auto gatherer = std::make_shared<typename List::Gatherer>(key, data.provider());
   auto scan = std::make_shared<BlockScan>(gatherer->scan());
-  scan->take = [gatherer](const EventBatch* batch) {
+  scan->take = [gatherer](const EventBatch* batch, bool has_skipped_later) {
     if (batch != nullptr) {
-      gatherer->take(*batch);
+      if constexpr (requires { gatherer->take(*batch, has_skipped_later); }) {
+        gatherer->take(*batch, has_skipped_later);
+      } else {
+        gatherer->take(*batch);
+      }
     } else if constexpr (requires { gatherer->miss(); }) {
       gatherer->miss();
     }  // Lists with stacks see the gap in the sequence numbers; the rest has no order to lose.

@@ -7,6 +7,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "panel/lists/later_runs.hpp"
 #include "panel/lists/lists.hpp"
 
 namespace kymo::panel {
@@ -17,9 +18,12 @@ class SiteTimes::Gatherer {
   Gatherer(const ListKey& key, const BlockProvider& /*provider*/) : key_(key) {}
 
   [[nodiscard]] BlockScan scan() const { return {key_.range, BatchParts::scopes, std::nullopt, {}, {}}; }
-  void take(const EventBatch& batch) {
+  void take(const EventBatch& batch, bool has_skipped_later) {
     last_ns_ = std::max(last_ns_, batch.end_ns);
     for (const ScopeRun& run : batch.runs) {
+      if (later_.holds(run, has_skipped_later)) {
+        continue;
+      }
       times_.add_closed(run, SiteId{key_.id}, stacks_[run.track]);
     }
     if (times_.ranges.size() > joined_ + most) {
@@ -43,6 +47,7 @@ class SiteTimes::Gatherer {
   std::size_t joined_ = 0;
   std::int64_t last_ns_ = std::numeric_limits<std::int64_t>::min();
   std::unordered_map<TrackId, capture::ScopeStack> stacks_;
+  LaterRuns later_;
 };
 
 }  // namespace kymo::panel

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "capture/summary/scope_matcher.hpp"
+#include "panel/lists/later_runs.hpp"
 #include "panel/lists/lists.hpp"
 #include "stats/common/stack_tree.hpp"
 #include "timeline/observed_threads.hpp"
@@ -130,7 +131,7 @@ class StackList::Gatherer {
     return {key_.range, key_.id != 0 ? BatchParts::everything : BatchParts::stacks, std::nullopt, {}, {}};
   }
 
-  void take(const EventBatch& batch) {
+  void take(const EventBatch& batch, bool has_skipped_later) {
     last_ns_ = std::max(last_ns_, batch.end_ns);
     for (const StackSample& sample : batch.stack_samples) {
       if (!key_.holds(sample.time_ns)) {
@@ -146,6 +147,9 @@ class StackList::Gatherer {
     for (const ScopeRun& run : batch.runs) {
       if (key_.id == 0) {
         break;
+      }
+      if (later_.holds(run, has_skipped_later)) {
+        continue;
       }
       SiteTimes& scopes = scopes_[run.track];
       scopes.add_closed(run, SiteId{key_.id}, stacks_[run.track]);
@@ -211,6 +215,7 @@ class StackList::Gatherer {
   std::unordered_map<ThreadId, std::vector<StackSample>> samples_;
   std::size_t kept_ = 0;
   std::unordered_map<TrackId, capture::ScopeStack> stacks_;
+  LaterRuns later_;
   std::unordered_map<TrackId, SiteTimes> scopes_;
   std::int64_t last_ns_ = std::numeric_limits<std::int64_t>::min();
 };

@@ -125,7 +125,9 @@ bool RunCut::cut(ScopeRun& run, bool has_skipped_later) {
   next_sequence_ = run.end_sequence;
   if (!has_begun_) {
     // Scopes that end exactly at the interval's start are outside.
+    // An idle thread of a block that came late may have opened scopes after the interval.
     open_ = run.open_at_start;
+    std::erase_if(open_, [this](const OpenScope& open) { return open.start_ns >= interval_.end_ns; });
     std::size_t first = 0;
     for (; first < run.events.size(); ++first) {
       const ScopeEvent& event = run.events[first];

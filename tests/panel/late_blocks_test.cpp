@@ -1,0 +1,170 @@
+// Ranges of captures whose blocks do not follow each other in time: run states arrive late, with early times.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "game_capture.hpp"
+#include "panel/lists/lists.hpp"
+#include "stats/statistics/call_tree.hpp"
+#include "stats/statistics/statistics.hpp"
+#include "support/rounds.hpp"
+
+namespace kymo::test {
+namespace {
+
+/// The scopes of one track of a game, dealt out to blocks.
+struct DealtTrack {
+  ScopeRun all;
+  std::size_t next = 0;
+  std::vector<OpenScope> open;
+
+  /// A run of the events before a time; one without events where the track is idle with open scopes.
+  void put_until(std::int64_t end_ns, EventBatch& batch) {
+    ScopeRun run;
+    run.track = all.track;
+    run.open_at_start = open;
+    run.first_sequence = next;
+    for (; next < all.events.size() && all.events[next].time_ns < end_ns; ++next) {
+      const ScopeEvent& event = all.events[next];
+      run.events.push_back(event);
+      open.resize(event.depth);
+      if (event.is_open()) {
+        open.push_back({event.time_ns, event.site});
+      }
+    }
+    run.end_sequence = next;
+    if (!run.events.empty() || !run.open_at_start.empty()) {
+      batch.runs.push_back(std::move(run));
+    }
+  }
+};
+
+/// A game in blocks that end anywhere, some of which are followed by one that says of earlier times what no scope is.
+std::vector<EventBatch> late_game(std::mt19937& random) {
+  Game game;
+  game.frames = 30;
+  game.frames_in_block = 30;
+  const EventBatch whole = game.batches()[0];
+  const std::int64_t length = whole.end_ns - whole.start_ns;
+  std::vector<std::int64_t> ends{whole.end_ns + 1};
+  for (int i = 0; i < 12; ++i) {
+    ends.push_back(whole.start_ns + 1 + static_cast<std::int64_t>(random() % static_cast<unsigned>(length)));
+  }
+  std::sort(ends.begin(), ends.end());
+  std::vector<DealtTrack> tracks;
+  for (const ScopeRun& run : whole.runs) {
+    tracks.push_back({run, 0, {}});
+  }
+  std::vector<EventBatch> batches;
+  std::int64_t start_ns = whole.start_ns;
+  for (const std::int64_t end_ns : ends) {
+    EventBatch& block = batches.emplace_back();
+    block.start_ns = start_ns;
+    block.end_ns = end_ns - 1;
+    for (DealtTrack& track : tracks) {
+      track.put_until(end_ns, block);
+    }
+    start_ns = end_ns;
+    if (random() % 2 == 0) {
+      EventBatch& late = batches.emplace_back();
+      late.start_ns = whole.start_ns;
+      late.end_ns = end_ns - 1;
+      for (DealtTrack& track : tracks) {
+        track.put_until(end_ns, late);
+      }
+    }
+  }
+  batches[0].declarations = whole.declarations;
+  return batches;
+}
+
+template <typename List>
+List list_of(const Bytes& bytes, const panel::ListKey& key) {
+  panel::PanelData data(provide(bytes), immediate_data());
+  panel::KeptList<List> list;
+  for (int i = 0; i < 1000 && (i == 0 || list.is_reading()); ++i) {
+    list.keep_fresh(data, key);
+    data.request_missing();
+    data.poll();
+  }
+  EXPECT_FALSE(list.is_reading());
+  return list.list();
+}
+
+using Sums = std::map<SiteId, std::pair<std::uint64_t, std::uint64_t>>;  // counts and totals
+
+TEST(LateBlocks, FiguresOfARangeAreThoseOfTheStatistics) {
+  std::mt19937 random(5);
+  for (unsigned round = 0; round < rounds(60U); ++round) {
+    const std::vector<EventBatch> batches = late_game(random);
+    const Bytes bytes = write_capture(batches);
+    std::vector<CaptureReader> readers;
+    readers.push_back(open_bytes(bytes));
+    const Timeline timeline(std::move(readers));
+    const auto length = static_cast<unsigned>(Game::start_of(27) - Game::start_ns);
+    TimeRange range;
+    range.start_ns = Game::start_ns + static_cast<std::int64_t>(random() % length);
+    range.end_ns = range.start_ns + 1 + static_cast<std::int64_t>(random() % 30'000'000);
+    SelectionOptions part;
+    part.time = range;
+    stats::StatisticsOptions options;
+    options.selection = stats::Selection(timeline, part);
+
+    // What the capture was made of knows it best.
+    Sums expected;
+    std::map<TrackId, std::vector<OpenScope>> open;
+    for (const EventBatch& batch : batches) {
+      for (const ScopeRun& run : batch.runs) {
+        for (const ScopeEvent& event : run.events) {
+          if (event.is_open()) {
+            open[run.track].push_back({event.time_ns, event.site});
+            continue;
+          }
+          const OpenScope scope = open[run.track].back();
+          open[run.track].pop_back();
+          if (scope.start_ns < range.end_ns && event.time_ns > range.start_ns) {
+            ++expected[scope.site].first;
+            expected[scope.site].second += static_cast<std::uint64_t>(std::min(event.time_ns, range.end_ns) -
+                                                                      std::max(scope.start_ns, range.start_ns));
+          }
+        }
+      }
+    }
+    Sums of_statistics;
+    for (const stats::SiteStatistics& site : stats::gather_statistics(timeline, options).sites) {
+      of_statistics[site.site] = {site.durations.count, site.durations.total_ns};
+    }
+    Sums of_sites;
+    for (const stats::SiteFigures& site : list_of<panel::SiteList>(bytes, panel::ListKey(range)).sites) {
+      of_sites[site.site] = {site.count, site.total_ns};
+    }
+    Sums of_tree;
+    for (const panel::TreeList::Node& node : list_of<panel::TreeList>(bytes, panel::ListKey(range)).nodes) {
+      if (node.site) {
+        of_tree[node.site].first += node.count;
+        of_tree[node.site].second += node.total_ns;
+      }
+    }
+    ASSERT_EQ(of_statistics, expected) << round << ": " << range.start_ns << ".." << range.end_ns;
+    ASSERT_EQ(of_sites, expected) << round << ": " << range.start_ns << ".." << range.end_ns;
+    ASSERT_EQ(of_tree, expected) << round << ": " << range.start_ns << ".." << range.end_ns;
+
+    // A scope that the range cuts is listed, and lasts at least to the range's end.
+    const Sums::mapped_type frames = expected[Game::frame_site];
+    const auto spans = list_of<panel::InstanceList>(bytes, panel::ListKey(range, Game::frame_site.value()));
+    ASSERT_EQ(spans.count, frames.first) << round << ": " << range.start_ns << ".." << range.end_ns;
+    for (const panel::InstanceList::Row& row : spans.longest) {
+      EXPECT_LE(panel::length_between(row.key.start_ns, row.key.end_ns), Game::frame_ns);
+      EXPECT_TRUE(!row.is_open || row.key.end_ns >= range.end_ns - 1);
+    }
+    const auto times = list_of<panel::SiteTimes>(bytes, panel::ListKey(range, Game::frame_site.value()));
+    EXPECT_TRUE(times.hold(range.end_ns - 1) || (range.end_ns - Game::start_ns) % Game::frame_ns == 0);
+  }
+}
+
+}  // namespace
+}  // namespace kymo::test
