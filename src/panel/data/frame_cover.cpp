@@ -103,19 +103,35 @@ std::optional<std::int64_t> FrameCover::first_mark_from(std::int64_t time_ns) co
   return first;
 }
 
-std::optional<Frame> FrameCover::latest() const {
-  if (parts_.empty() || !parts_.back().is_exact()) {
-    return std::nullopt;
+std::optional<Frame> FrameCover::latest(TimeRange range) const {
+  const auto frame_of = [&range](std::int64_t start_ns, std::int64_t end_ns) {
+    return is_frame_of(start_ns, end_ns, range) ? std::optional(Frame{start_ns, length_between(start_ns, end_ns)})
+                                                : std::nullopt;
+  };
+  for (std::size_t i = parts_.size(); i-- > 0;) {
+    const Part& part = parts_[i];
+    const std::int64_t before_ns = part.follows ? parts_[i - 1].frames->last_mark_ns : part.frames->first_mark_ns;
+    if (before_ns >= range.end_ns) {
+      continue;
+    }
+    if (!part.is_exact()) {
+      return std::nullopt;
+    }
+    const std::vector<std::int64_t>& marks = part.frames->marks_ns;
+    const auto behind = std::lower_bound(marks.begin(), marks.end(), range.end_ns);
+    if (behind == marks.begin()) {
+      return frame_of(before_ns, marks.front());
+    }
+    // The last mark begins no known frame.
+    const auto end = behind == marks.end() ? behind - 1 : behind;
+    if (end != marks.begin()) {
+      return frame_of(*(end - 1), *end);
+    }
+    if (part.follows) {
+      return frame_of(before_ns, marks.front());
+    }
   }
-  const std::vector<std::int64_t>& marks = parts_.back().frames->marks_ns;
-  if (marks.size() >= 2) {
-    return Frame{marks[marks.size() - 2], length_between(marks[marks.size() - 2], marks.back())};
-  }
-  if (!parts_.back().follows) {
-    return std::nullopt;
-  }
-  const std::int64_t start_ns = parts_[parts_.size() - 2].frames->last_mark_ns;
-  return Frame{start_ns, length_between(start_ns, marks.front())};
+  return std::nullopt;
 }
 
 }  // namespace kymo::panel

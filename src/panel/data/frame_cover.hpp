@@ -53,8 +53,8 @@ class FrameCover {
   /// The earliest mark from a time on, among parts with known marks.
   [[nodiscard]] std::optional<std::int64_t> first_mark_from(std::int64_t time_ns) const;
 
-  /// The last frame, if its marks are known.
-  [[nodiscard]] std::optional<Frame> latest() const;
+  /// The last frame of a range, if its marks are known.
+  [[nodiscard]] std::optional<Frame> latest(TimeRange range) const;
 
   /// Calls visit(const timeline::FrameGroup&, bool is_exact) for the frames of a range by ascending time. Frames are
   /// visited in groups shorter than least_ns, else individually. `is_exact`: the longest frame's

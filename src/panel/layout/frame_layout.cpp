@@ -42,7 +42,7 @@ FrameBars lay_out_frames(const FrameCover& frames, const TimeAxis& axis, double 
   FrameBars out;
   frames.visit(axis.range(), least_pixels * axis.ns_per_pixel(),
                [&](const FrameGroup& group, bool is_exact) { put_bar(axis, least_pixels, group, is_exact, out); });
-  out.latest = frames.latest();
+  out.latest = frames.latest(axis.range());
   return out;
 }
 
