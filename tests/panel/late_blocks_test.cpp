@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "game_capture.hpp"
+#include "interaction.hpp"
 #include "panel/lists/lists.hpp"
 #include "stats/statistics/call_tree.hpp"
 #include "stats/statistics/statistics.hpp"
@@ -163,6 +163,21 @@ TEST(LateBlocks, FiguresOfARangeAreThoseOfTheStatistics) {
     }
     const auto times = list_of<panel::SiteTimes>(bytes, panel::ListKey(range, Game::frame_site.value()));
     EXPECT_TRUE(times.hold(range.end_ns - 1) || (range.end_ns - Game::start_ns) % Game::frame_ns == 0);
+  }
+}
+
+TEST(LateBlocks, TheSelfTimeOfASpanOverSeveralBlocksIsKnownWhereItsInsidesAre) {
+  std::mt19937 random(6);
+  for (unsigned round = 0; round < rounds(20U); ++round) {
+    const Bytes bytes = write_capture(late_game(random));
+    panel::PanelView view(provide(bytes), {}, immediate_data());
+    Screen screen([&view] { view.draw(); });
+    for (unsigned frame = 0; frame < 30; ++frame) {
+      const std::int64_t start_ns = Game::start_of(frame);
+      view.state().select({Game::main_track, Game::frame_site, 0, start_ns, start_ns + Game::frame_ns - 1});
+      screen.frames(4);
+      ASSERT_TRUE(has_text(view.facts(), "   self 2 ms   ")) << round << ' ' << frame << '\n' << view.facts();
+    }
   }
 }
 

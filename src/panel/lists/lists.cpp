@@ -253,13 +253,16 @@ class InnerList::Gatherer {
           Row& row = sites_[span.site];
           ++row.count;
           row.total_ns += static_cast<std::uint64_t>(span.duration_ns);
+        } else if (span.depth + 1 == key_.depth && span.start_ns == key_.range.start_ns &&
+                   end_ns == key_.range.end_ns && (span.flags & capture::ScopeSpan::self_is_bound) == 0) {
+          self_ns_ = span.self_ns;
         }
       });
     }
   }
 
   [[nodiscard]] InnerList result() const {
-    InnerList list;
+    InnerList list{{}, self_ns_};
     for (const auto& [site, row] : sites_) {
       list.rows.push_back({site, row.count, row.total_ns});
     }
@@ -273,6 +276,7 @@ class InnerList::Gatherer {
   ListKey key_;
   capture::ScopeStack stack_;
   std::unordered_map<SiteId, Row> sites_;
+  std::optional<std::int64_t> self_ns_;
 };
 
 /// Gathers the marks of a frame stream, and sync points.

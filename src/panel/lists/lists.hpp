@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -148,6 +149,8 @@ struct InnerList {
   };
 
   std::vector<Row> rows;  ///< by falling total
+  /// The scope's time outside of these, unless some are missing.
+  std::optional<std::int64_t> self_ns;
 };
 
 /// The spans that hold a text: in an argument, its name included, or in the name of a named span.

@@ -1,6 +1,7 @@
 // The facts of the selected span or message.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 
 #include "panel/data/time_math.hpp"
@@ -31,18 +32,6 @@ std::string marks_of(const stats::SpanJoules& joules, std::int64_t duration_ns) 
   return text.empty() ? text : text + ")";
 }
 
-/// The share of a site's spans that are shorter, from the bars of its distribution; NaN without these.
-double share_of_shorter(const stats::SiteFigures& site, std::int64_t duration_ns) {
-  double shorter = 0;
-  double all = 0;
-  for (std::size_t bar = 0; bar < site.bars.size(); ++bar) {
-    const auto count = static_cast<double>(site.bars[bar]);
-    all += count;
-    shorter += site.bar_start_ns(bar + 1) < static_cast<double>(duration_ns) - 0.5 ? count : 0;
-  }
-  return shorter / all;
-}
-
 }  // namespace
 
 std::string PanelView::standing_text(const Span& span) {
@@ -60,7 +49,7 @@ std::string PanelView::standing_text(const Span& span) {
   for (const stats::SiteFigures& site : state_.data().figures()) {
     if (span.site && site.site == span.site && site.count > 1 && !site.bars.empty()) {
       text += (text.empty() ? "longer than about " : "   longer than about ") +
-              value_text(std::round(100 * share_of_shorter(site, span.duration_ns)), "%") + " of the " +
+              value_text(std::round(100 * site.share_of_shorter(span.duration_ns)), "%") + " of the " +
               count_text(site.count) + " calls";
     }
   }
@@ -229,8 +218,13 @@ void PanelView::tell_span(const std::function<void(const std::string&)>& tell) {
   if (!outer.empty()) {
     tell(outer);
   }
-  std::string times = "duration " + duration_text(span.duration_ns) + "   self " + duration_text(span.self_ns);
-  times += (span.flags & Span::self_is_bound) != 0 ? " at most" : "";
+  const std::string inner = inner_text(*facts);
+  // What is inside may have been read since in more blocks than the span was found in.
+  const bool is_bound = (span.flags & Span::self_is_bound) != 0;
+  const std::optional<std::int64_t> self_ns = is_bound ? inner_.list().self_ns : std::nullopt;
+  std::string times =
+      "duration " + duration_text(span.duration_ns) + "   self " + duration_text(self_ns.value_or(span.self_ns));
+  times += is_bound && !self_ns ? " at most" : "";
   times += (span.flags & Span::unbalanced) != 0 ? "   did not close itself" : "";
   times += (span.flags & Span::open) != 0 ? "   still open" : "";
   times += (span.flags & Span::end_unknown) != 0 ? "   its end is not known" : "";
@@ -239,7 +233,7 @@ void PanelView::tell_span(const std::function<void(const std::string&)>& tell) {
   }
   times += "   exactly " + count_text(static_cast<std::uint64_t>(std::max<std::int64_t>(span.duration_ns, 0))) + " ns";
   tell(times);
-  if (const std::string inner = inner_text(*facts); !inner.empty()) {
+  if (!inner.empty()) {
     tell(inner);
   }
   if (const std::string standing = standing_text(span); !standing.empty()) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include "stats/statistics/statistics.hpp"
 
@@ -73,6 +75,40 @@ std::pair<std::int64_t, std::int64_t> SiteFigures::bar_lengths_ns(std::size_t ba
     }
   }
   return lengths;
+}
+
+double SiteFigures::share_of_shorter(std::int64_t duration_ns) const {
+  if (bars.empty() || count == 0) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  const auto duration = static_cast<double>(duration_ns);
+  const auto all = static_cast<double>(count);
+  // A duration, and the share of the scopes below it.
+  using Knot = std::pair<double, double>;
+  Knot below(static_cast<double>(min_ns), 0);
+  Knot above(static_cast<double>(max_ns), 1);
+  const auto take = [&](double knot_ns, double share) {
+    if (knot_ns <= duration && share >= below.second) {
+      below = {knot_ns, share};
+    } else if (knot_ns > duration && share < above.second) {
+      above = {knot_ns, share};
+    }
+  };
+  std::uint64_t counted = 0;
+  for (std::size_t bar = 0; bar < bars.size(); ++bar) {
+    take(bar_start_ns(bar), static_cast<double>(counted) / all);
+    counted += bars[bar];
+  }
+  for (const auto& [value_ns, share] :
+       {std::pair(p50_ns, 0.5), std::pair(p95_ns, 0.95), std::pair(p99_ns, 0.99), std::pair(p99_9_ns, 0.999)}) {
+    take(static_cast<double>(value_ns), share);
+  }
+  const double length = above.first - below.first;
+  const double place = duration >= static_cast<double>(max_ns) ? 1
+                       : length > 0                            ? std::clamp((duration - below.first) / length, 0.0, 1.0)
+                                                               : 0;
+  const double share = below.second + place * std::max(above.second - below.second, 0.0);
+  return std::clamp(share, 0.0, (all - 1) / all);  // it is not shorter than itself
 }
 
 std::vector<SiteFigures> figures_of_sites(const Timeline& timeline) {

@@ -31,6 +31,9 @@ struct SiteFigures : DurationStatistics {
   /// The least and the greatest duration that a bar counts; the first one is greater if it counts none. Takes up to a
   /// millisecond.
   [[nodiscard]] KYMO_API std::pair<std::int64_t, std::int64_t> bar_lengths_ns(std::size_t bar) const;
+  /// About the share of the scopes that are shorter than one of them: interpolated between the nearest bar's edges and
+  /// percentiles. NaN without bars.
+  [[nodiscard]] KYMO_API double share_of_shorter(std::int64_t duration_ns) const;
 };
 
 /// All sites of a timeline, by descending total. About a millisecond if summaries cover all of its captures, otherwise
