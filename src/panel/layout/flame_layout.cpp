@@ -7,6 +7,7 @@
 #include <iterator>
 #include <limits>
 #include <unordered_map>
+#include <utility>
 
 #include "panel/data/time_math.hpp"
 #include "panel/layout/row_builder.hpp"
@@ -72,6 +73,27 @@ void place_tracks(const TrackView* view, std::vector<FlameRow>& rows, FlameLayou
   }
 }
 
+/// Adds tracks of which nothing but their titles is shown: those with messages, or that were looked for.
+void add_titles(const std::vector<Piece>& pieces, TrackView& view, std::vector<FlameTrack>& tracks) {
+  const auto is_before = [](const FlameTrack& track, TrackId id) { return track.track < id; };
+  const auto find = [&](TrackId id) { return std::lower_bound(tracks.begin(), tracks.end(), id, is_before); };
+  TrackId last;
+  for (const Piece& piece : pieces) {
+    for (const timeline::DetailMessage& message : piece->messages) {
+      if (message.track != std::exchange(last, message.track)) {
+        if (const auto place = find(message.track); place == tracks.end() || place->track != message.track) {
+          view.show_title(message.track);
+        }
+      }
+    }
+  }
+  for (const TrackId track : view.titles()) {
+    if (const auto place = find(track); place == tracks.end() || place->track != track) {
+      tracks.insert(place, {track, 0, 1});
+    }
+  }
+}
+
 /// The rows of all pieces, in order, with their lines.
 std::vector<FlameRow> make_rows(const std::vector<Piece>& pieces, TrackView* view, FlameLayout& layout) {
   std::vector<RowKey> keys;
@@ -99,6 +121,9 @@ std::vector<FlameRow> make_rows(const std::vector<Piece>& pieces, TrackView* vie
     row.named = named;
     row.depth = depth;
     row.line = layout.tracks.back().lines++;  // below the title
+  }
+  if (view != nullptr) {
+    add_titles(pieces, *view, layout.tracks);
   }
   place_tracks(view, rows, layout);
   return rows;
@@ -205,6 +230,19 @@ class Filler {
 };
 
 }  // namespace
+
+void TrackView::show_title(TrackId track) {
+  if (titles_.size() < most_kept) {
+    titles_.insert(track);
+  }
+}
+
+std::vector<TrackId> TrackView::titles() const {
+  std::vector<TrackId> shown;
+  std::copy_if(titles_.begin(), titles_.end(), std::back_inserter(shown),
+               [this](TrackId track) { return !order_.is_hidden(track.value()); });
+  return shown;
+}
 
 void TrackView::toggle(TrackId track) {
   const int height = order_.height_of(track.value());

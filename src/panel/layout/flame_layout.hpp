@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -76,6 +77,12 @@ class TrackView {
   [[nodiscard]] RowOrder& order() { return order_; }
   [[nodiscard]] const RowOrder& order() const { return order_; }
   [[nodiscard]] std::uint64_t rank(TrackId track) const { return order_.place_of(track.value(), rank_(track)); }
+  /// Shows the title of a track that has no rows: something else is there to see. At most most_kept.
+  void show_title(TrackId track);
+  /// Those, in order, except hidden ones.
+  [[nodiscard]] std::vector<TrackId> titles() const;
+  /// Increases with each change of what the user or show_title() did.
+  [[nodiscard]] std::uint32_t version() const { return order_.version() + static_cast<std::uint32_t>(titles_.size()); }
   /// Adds the rows that hold something, in order, to those seen, and returns all to show, in order.
   [[nodiscard]] std::vector<FlameRowKey> add(const std::vector<FlameRowKey>& rows);
 
@@ -83,6 +90,7 @@ class TrackView {
   Rank rank_;
   RowOrder order_{RowOrder::most_steps, 0};
   std::vector<FlameRowKey> kept_;
+  std::set<TrackId> titles_;
 };
 
 struct FlameOptions {

@@ -86,7 +86,11 @@ std::optional<FrameNumber> ViewState::frame_number(const Frame& frame, Asker ask
 
 void ViewState::find_threads() {
   const Declarations& declared = data_.provider().declarations();
-  const std::pair now(declared.threads.size(), declared.tracks.size());
+  std::uint64_t shown = tracks_.order().version();
+  for (const FlameTrack& track : flame_layout_.tracks) {
+    shown = shown * 0x9E3779B97F4A7C15U + track.track.value();
+  }
+  const std::tuple now(declared.threads.size(), declared.tracks.size(), shown);
   if (now == threads_of_) {
     return;
   }
@@ -98,9 +102,22 @@ void ViewState::find_threads() {
       threads_[thread] = track;
     }
   }
+  find_scopeless();
+}
+
+void ViewState::find_scopeless() {
+  std::unordered_set<TrackId> shown;
+  for (const FlameTrack& track : flame_layout_.tracks) {
+    shown.insert(track.track);
+  }
+  // A track may have nothing to show. What is hidden stays so.
+  const auto is_elsewhere = [&](TrackId track) {
+    return shown.count(track) != 0 || tracks_.order().is_hidden(track.value());
+  };
   std::vector<const ThreadDeclaration*> scopeless;
-  for (const ThreadDeclaration& thread : declared.threads) {
-    if (threads_.count(thread.id) == 0) {
+  for (const ThreadDeclaration& thread : data_.provider().declarations().threads) {
+    const auto track = threads_.find(thread.id);
+    if (track == threads_.end() || !is_elsewhere(track->second)) {
       scopeless.push_back(&thread);
     }
   }
@@ -129,7 +146,7 @@ const FlameLayout& ViewState::flame_layout(const FlameOptions& options) {
   LayoutKey key = key_of(flame_, options.least_pixels);
   key.detail = options.first_line;
   key.end_detail = options.end_line;
-  key.tracks = tracks_.order().version();
+  key.tracks = tracks_.version();
   key.folds = (cpu_group_.is_folded ? 1U : 0U) + (!folds_scopeless_ ? 2U : *folds_scopeless_ ? 4U : 0U);
   const bool is_moving = is_new(flame_key_, key);
   if (is_moving || flame_is_draft_) {

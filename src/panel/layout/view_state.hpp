@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -151,7 +152,10 @@ class ViewState {
   void search_for(const std::string& text) { search_ = text; }
   [[nodiscard]] const std::string& search() const { return search_; }
   /// Asks for a track or a metric to be scrolled to. The views take this once.
-  void show_track(TrackId track) { wanted_track_ = track; }
+  void show_track(TrackId track) {
+    wanted_track_ = track;
+    tracks_.show_title(track);
+  }
   void show_metric(MetricId metric) { wanted_metric_ = metric; }
   [[nodiscard]] std::optional<TrackId> take_wanted_track() { return std::exchange(wanted_track_, std::nullopt); }
   [[nodiscard]] std::optional<MetricId> take_wanted_metric() { return std::exchange(wanted_metric_, std::nullopt); }
@@ -188,7 +192,7 @@ class ViewState {
   /// Those that a track recorded.
   [[nodiscard]] const std::vector<ThreadId>& threads_of(TrackId track) { return thread_tracks_[track]; }
   [[nodiscard]] const std::vector<std::uint32_t>& cpus() const { return cpus_; }
-  /// The observed threads without tracks: those of a process follow its main thread.
+  /// The observed threads without tracks in the chart: those of a process follow its main thread.
   [[nodiscard]] const std::vector<ThreadId>& scopeless_threads() const { return scopeless_threads_; }
   /// The frames of the flame chart's range. Those narrower than 3 pixels are joined.
   [[nodiscard]] const FrameBars& chart_frames();
@@ -233,7 +237,7 @@ class ViewState {
   void follow();
   void take_found();
   void show_span(const SpanKey& key);
-  /// Finds the tracks of observed threads, if there are new ones.
+  /// Finds the tracks of observed threads, and those threads that no shown track has, if either changed.
   void find_threads();
   void place_lanes();
 
@@ -243,6 +247,7 @@ class ViewState {
   std::optional<TimeRange> room_;
   bool is_paused_ = false;
   bool follows_ = false;
+  void find_scopeless();
   FrameStreamId stream_;
   std::optional<Frame> pinned_;
   std::optional<PinWish> pin_wish_;  // still being searched for
@@ -301,10 +306,11 @@ class ViewState {
   LaneGroup scopeless_group_;
   std::optional<bool> folds_scopeless_;                               // else many are
   std::vector<std::uint32_t> cpus_;                                   // seen so far
-  std::vector<ThreadId> scopeless_threads_;                           // those observed that have no track
+  std::vector<ThreadId> scopeless_threads_;                           // those observed that no shown track has
   std::unordered_map<ThreadId, TrackId> threads_;                     // those observed
   std::unordered_map<TrackId, std::vector<ThreadId>> thread_tracks_;  // likewise
-  std::pair<std::size_t, std::size_t> threads_of_;                    // numbers of threads and tracks declared then
+  /// The numbers of threads and tracks declared then, and a hash of the tracks shown.
+  std::tuple<std::size_t, std::size_t, std::uint64_t> threads_of_;
   std::uint64_t layouts_made_ = 0;
   std::uint64_t metrics_made_ = 0;
 };

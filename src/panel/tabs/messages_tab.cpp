@@ -50,6 +50,7 @@ class MessagesTab final : public TableTab {
   void choose(TabContext& context, std::size_t row) override {
     const MessageList::Row& message = list_.list().first[row];
     context.state.go_to(message.time_ns);
+    context.state.show_track(message.track);
     context.state.choose_message({message.time_ns, message.track, 1, message.text, message.is_cut});
   }
 

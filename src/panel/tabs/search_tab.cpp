@@ -195,6 +195,7 @@ class SearchTab final : public TableTab {
       case Hit::Kind::message:
         if (const MessageList::Row* const message = message_of(hit); message != nullptr) {
           context.state.go_to(message->time_ns);
+          context.state.show_track(message->track);
           context.state.choose_message({message->time_ns, message->track, 1, message->text, message->is_cut});
         }
         break;
