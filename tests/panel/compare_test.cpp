@@ -347,6 +347,11 @@ TEST_F(Compared, EveryViewStandsStillOnceItIsLinked) {
 TEST_F(Compared, KeysOfTablesThatAreNotThereDoNothing) {
   screen_.move(place_in(view_.base().marks().flame).x, place_in(view_.base().marks().flame).y);
   for (const char* const keys : {"/", "N", "B", "T", "b", "t", "1", "?", "?", "t", "k", "x", "u", "U", "n", "p", "m"}) {
+TEST_F(Compared, FrameBarsHaveOneScale) {
+  EXPECT_EQ(view_.base().marks().bars_ms, view_.changed().marks().bars_ms);
+  EXPECT_NEAR(view_.base().marks().bars_ms, 56.25 * 1.08, 1e-6) << "45 ms and a quarter";
+}
+
     screen_.type(keys);
   }
   EXPECT_EQ(view_.base().tab(), "");

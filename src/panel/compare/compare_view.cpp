@@ -271,6 +271,13 @@ void CompareView::draw_side(std::size_t side, float width, float height) {
 }
 
 void CompareView::draw_sides(float height) {
+  std::int64_t longest_ns = 0;
+  for (Side& side : sides_) {
+    longest_ns = std::max(longest_ns, side.state().frame_bars(ViewState::least_bar_pixels).longest_ns);
+  }
+  for (Side& side : sides_) {
+    side.view->share_scale(longest_ns);
+  }
   const ImVec2 spacing = ImGui::GetStyle().ItemSpacing;
   if (is_beside_) {
     const float width = (ImGui::GetContentRegionAvail().x - spacing.x) / 2;

@@ -124,8 +124,9 @@ void PanelView::draw_bars(const Area& area) {
   Canvas canvas(ImGui::GetWindowDrawList());
   canvas.fill(plot.left, plot.top, plot.right, plot.bottom, theme_.back);
   // The scale ends slightly above the longest frame, but at most at four times the second threshold.
-  const double longest_ms =
-      std::max(std::min(static_cast<double>(bars.longest_ns) / 1e6, options_.targets.slow_ms * 4), 1e-6) * 1.08;
+  const auto longest_ns = static_cast<double>(std::max(bars.longest_ns, shared_longest_ns_));
+  const double longest_ms = std::max(std::min(longest_ns / 1e6, options_.targets.slow_ms * 4), 1e-6) * 1.08;
+  marks_.bars_ms = longest_ms;
   for (const FrameBar& bar : bars.bars) {
     const double ms = static_cast<double>(bar.longest.frame.duration_ns) / 1e6;
     const bool is_bad = ms > options_.targets.slow_ms;
@@ -141,6 +142,9 @@ void PanelView::draw_bars(const Area& area) {
     }
     if (is_bad) {
       canvas.fill(left, plot.top, right, plot.top + 3, theme_.chosen);  // a cap marks it independently of colour
+    }
+    if (ms > longest_ms) {
+      canvas.fill(left, plot.top + 6, right, plot.top + 9, theme_.back);  // it is higher than there is room for
     }
   }
   const float labels_from = draw_threshold(plot, options_.targets.slow_ms, longest_ms, plot.top);

@@ -50,6 +50,7 @@ struct ViewOptions {
 /// The positions of the parts on the screen in the last frame.
 struct LayoutMarks {
   Area bars;
+  double bars_ms = 0;  ///< the duration of a frame whose bar is as high as the area
   Area rows;
   Area chart_frames;  ///< the frames above the flame chart
   Area flame;
@@ -90,6 +91,9 @@ class PanelView {
   void draw_menus();
   /// Applies the keys of this frame; likewise.
   void use_keys();
+
+  /// Lets the frame bars have at least the scale of a longest frame elsewhere: of the other side of a comparison.
+  void share_scale(std::int64_t longest_ns) { shared_longest_ns_ = longest_ns; }
 
   [[nodiscard]] ViewState& state() { return state_; }
   [[nodiscard]] const ViewState& state() const { return state_; }
@@ -371,6 +375,7 @@ class PanelView {
   float overview_share_ = 0.36F;
   std::string range_text_;
   TimeRange last_view_;     // of the flame chart
+  std::int64_t shared_longest_ns_ = 0;
   double moved_at_s_ = -1;  // when it moved
   double draw_ms_ = 0;      // what draw() takes
   std::string draw_text_;   // that in words
