@@ -34,8 +34,9 @@ std::string interval_text(const std::optional<Interval>& shares) {
   if (!shares || !std::isfinite(shares->low) || !std::isfinite(shares->high)) {
     return {};
   }
+  // With the digits of the change, which otherwise seems to be outside.
   const auto signed_text = [](double share, const char* unit) {
-    return (share > 0 ? "+" : "") + stats::value_text(100 * share, unit, {2, false});
+    return (share > 0 ? "+" : "") + stats::value_text(100 * share, unit, {3, false});
   };
   return signed_text(shares->low, "") + " to " + signed_text(shares->high, "%");
 }
@@ -77,7 +78,7 @@ TableRows verdict_rows(const std::vector<ComparedThing>& things, const char* fil
            median_column("base p50", &ComparedThing::base),
            median_column("new p50", &ComparedThing::changed),
            {"change", 1, change_column_text, change},
-           {"95 %", 1.7F, [&things](std::size_t row) { return interval_text(things[row].median_share); }},
+           {"95 %", 2.3F, [&things](std::size_t row) { return interval_text(things[row].median_share); }},
            {"p95", 1, p95_text, p95},
            samples_column("base n", &ComparedThing::base),
            samples_column("new n", &ComparedThing::changed),
