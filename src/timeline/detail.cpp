@@ -187,7 +187,7 @@ void take_samples(const EventBatch& batch, Detail& out) {
       const double value = run.values[i];
       const bool stale = i < run.flags.size() && (run.flags[i] & SampleRun::stale) != 0;
       const auto most = std::numeric_limits<double>::infinity();
-      const bool is_number = !std::isnan(value);
+      const bool is_number = std::isfinite(value);
       series.samples.push_back(
           {run.times_ns[i], run.times_ns[i], is_number ? value : most, is_number ? value : -most, value, stale});
     }

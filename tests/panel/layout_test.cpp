@@ -1,6 +1,8 @@
 // What is laid out of pieces: the truth where there is room for it, and never more than the pixels allow.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <set>
 
 #include "game_capture.hpp"
@@ -446,6 +448,37 @@ TEST(MetricLayout, ATotalIsShownAsItsGrowthPerSecond) {
     EXPECT_NEAR(steps.steps[0].right, 100, 0.1);
     EXPECT_NEAR(steps.steps[4].left, 500, 0.1);
   }
+}
+
+TEST(MetricLayout, AnyFiniteValuesHaveAPlaceAndInfiniteOnesAreMissing) {
+  constexpr std::int64_t ms = 1'000'000;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  EventBatch batch;
+  batch.end_ns = 1000 * ms;
+  SampleRun& run = batch.samples.emplace_back();
+  run.metric = MetricId{1};
+  for (const double value : {-1.7e308, infinity, 0.0, -infinity, 1.7e308}) {
+    run.times_ns.push_back(static_cast<std::int64_t>(run.times_ns.size()) * 200 * ms);
+    run.values.push_back(value);
+    run.flags.push_back(0);
+  }
+  const auto piece = std::make_shared<timeline::Detail>(timeline::make_detail(batch, false));
+  const auto rows = panel::lay_out_metrics({piece}, {}, {}, {}, axis_over({0, 1000 * ms}, 1000), 3);
+  ASSERT_EQ(rows.size(), 1U);
+  ASSERT_EQ(rows[0].steps.size(), 5U);
+  for (const std::size_t place : {1U, 3U}) {
+    EXPECT_FALSE(rows[0].steps[place].min <= rows[0].steps[place].max) << "no value";
+  }
+  EXPECT_EQ(rows[0].min, -1.7e308);
+  EXPECT_EQ(rows[0].max, 1.7e308);
+  EXPECT_DOUBLE_EQ(panel::share_between(rows[0].min, rows[0].max, rows[0].steps[0].last), 0);
+  EXPECT_DOUBLE_EQ(panel::share_between(rows[0].min, rows[0].max, rows[0].steps[2].last), 0.5);
+  EXPECT_DOUBLE_EQ(panel::share_between(rows[0].min, rows[0].max, rows[0].steps[4].last), 1);
+  // Narrower than a step, as summaries have them too.
+  const auto joined = panel::lay_out_metrics({piece}, {}, {}, {}, axis_over({0, 1000 * ms}, 2), 3);
+  ASSERT_EQ(joined.at(0).steps.size(), 1U);
+  EXPECT_EQ(joined[0].steps[0].max, 1.7e308);
+  EXPECT_TRUE(std::isfinite(joined[0].max));
 }
 
 TEST(MetricLayout, ASensorThatFallsSilentLeavesAGapAndAProgramsValueStands) {

@@ -34,14 +34,13 @@ void put_steps(const MetricSteps& member, double column, std::vector<Column>& co
 }
 
 void put_cells(const std::vector<Column>& columns, double column, std::uint32_t lane, MetricHeat& heat) {
-  const double height = heat.max - heat.min;
   bool is_open = false;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (!std::isfinite(columns[i].most)) {
       is_open = false;
       continue;
     }
-    const double share = height > 0 ? (columns[i].most - heat.min) / height : 0.5;
+    const double share = heat.min < heat.max ? share_between(heat.min, heat.max, columns[i].most) : 0.5;
     const HeatCell cell{lane, static_cast<float>(static_cast<double>(i) * column),
                         static_cast<float>(static_cast<double>(i + 1) * column),
                         static_cast<float>(std::round(share * levels) / levels), columns[i].is_stale};

@@ -29,13 +29,17 @@ void put_step(const TimeAxis& axis, double least_pixels, const SampleGroup& grou
   step.left = static_cast<float>(std::max(axis.to_pixel(group.start_ns), -1.0));
   step.right = static_cast<float>(std::min(axis.to_pixel(group.end_ns), axis.width() + 1));
   step.last_ns = group.end_ns;
-  step.min = group.min;
-  step.max = group.max;
+  // Summaries count infinite samples too.
+  step.min = std::isfinite(group.min) ? group.min : group.max;
+  step.max = std::isfinite(group.max) ? group.max : group.min;
   step.last = group.last;
   step.is_stale = group.is_stale;
-  if (group.min <= group.max && std::isfinite(group.min) && std::isfinite(group.max)) {
-    out.min = out.has_values ? std::min(out.min, group.min) : group.min;
-    out.max = out.has_values ? std::max(out.max, group.max) : group.max;
+  if (!(group.min <= group.max) || !std::isfinite(step.min) || !std::isfinite(step.max)) {
+    step.min = std::numeric_limits<double>::infinity();
+    step.max = -step.min;
+  } else {
+    out.min = out.has_values ? std::min(out.min, step.min) : step.min;
+    out.max = out.has_values ? std::max(out.max, step.max) : step.max;
     out.has_values = true;
     out.latest = std::isfinite(group.last) ? group.last : out.latest;
   }
@@ -63,7 +67,7 @@ void keep_latest(const DetailSeries& series, std::int64_t until_ns, std::map<Met
                        [](std::int64_t time_ns, const SampleGroup& sample) { return time_ns < sample.end_ns; });
   const SampleGroup& last = *(behind - 1);
   const double none = std::numeric_limits<double>::infinity();
-  const bool is_number = !std::isnan(last.last);
+  const bool is_number = std::isfinite(last.last);
   const SampleGroup one = {last.end_ns, last.end_ns,  is_number ? last.last : none, is_number ? last.last : -none,
                            last.last,   last.is_stale};
   SampleGroup& kept = latest.try_emplace(series.metric, one).first->second;
@@ -140,7 +144,10 @@ void make_rates(const TimeAxis& axis, std::int64_t renewal_ns, MetricSteps& out)
     if (length_ns <= 0 || length_ns < renewal_ns || (total.is_stale && total.last == anchor->last)) {
       continue;
     }
-    const double rate = (total.last - anchor->last) * 1e9 / static_cast<double>(length_ns);
+    const double rate = (total.last - anchor->last) * (1e9 / static_cast<double>(length_ns));
+    if (!std::isfinite(rate)) {
+      continue;
+    }
     MetricStep step = total;
     step.left = static_cast<float>(std::max(axis.to_pixel(anchor->last_ns), -1.0));
     step.right = static_cast<float>(std::min(axis.to_pixel(total.last_ns), axis.width() + 1));
@@ -175,6 +182,12 @@ std::string metric_title(const MetricDeclaration& metric) {
 
 std::string unit_of(const MetricDeclaration& metric, const MetricSteps& steps) {
   return !steps.is_rate ? metric.unit : metric.unit == "J" ? "W" : metric.unit + "/s";
+}
+
+double share_between(double low, double high, double value) {
+  const double share =
+      std::isfinite(high - low) ? (value - low) / (high - low) : (value / 2 - low / 2) / (high / 2 - low / 2);
+  return std::clamp(share, 0.0, 1.0);
 }
 
 bool is_constant(const MetricDeclaration* metric, const MetricSteps& steps) {

@@ -62,6 +62,9 @@ class MetricHolds {
 /// Whether a machine's metric has one value throughout. The program's own metrics are never among these.
 [[nodiscard]] bool is_constant(const MetricDeclaration* metric, const MetricSteps& steps);
 
+/// Where a value lies between two others, from 0 to 1; they may be further apart than a double can tell.
+[[nodiscard]] double share_between(double low, double high, double value);
+
 /// The declaration of a metric; nullptr if there is none.
 [[nodiscard]] const MetricDeclaration* find_metric(const Declarations& declarations, MetricId id);
 

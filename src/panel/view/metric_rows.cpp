@@ -246,10 +246,8 @@ void PanelView::draw_metric_row(const MetricRow& row, const Area& area, float gu
     return;
   }
   const MetricSteps& metric = *row.steps;
-  const double low = metric.min;
-  const double height = metric.max - low > 0 ? metric.max - low : 1;
   const auto y_of = [&](double value) {
-    const double share = std::clamp((value - low) / height, 0.0, 1.0);
+    const auto share = metric.min < metric.max ? share_between(metric.min, metric.max, value) : 0.0;
     return area.bottom - 2 - static_cast<float>(share) * (area.height() - 4);
   };
   const float unit = std::max(std::floor(ImGui::GetFontSize() / 13), 1.0F);  // lines are thicker on dense screens
