@@ -5,6 +5,8 @@
 
 #include <limits>
 
+#include "panel/draw/text.hpp"
+
 namespace kymo::panel {
 namespace {
 
@@ -80,6 +82,26 @@ TEST(TimeAxis, AnyTimesAreTaken) {
       EXPECT_LE(axis.to_pixel(most), 1e9);
       EXPECT_GE(axis.to_pixel(least), -1e9);
     }
+  }
+}
+
+TEST(TimeAxis, TicksHaveRoomForTheirTexts) {
+  // Minutes into a capture the texts of ticks of some nanoseconds are long.
+  const auto width_of = [](std::int64_t tick_ns, std::int64_t distance_ns) {
+    return 8.0 * static_cast<double>(tick_text(tick_ns, distance_ns).size());
+  };
+  TimeAxis axis;
+  axis.set_bounds({1'000'000'000, 500'000'000'000});
+  axis.set_width(1000);
+  for (const std::int64_t length_ns : {20, 100, 200, 500, 2000, 100'000, 1'000'000'000}) {
+    axis.show({331'851'505'400, 331'851'505'400 + length_ns});
+    const std::int64_t distance_ns = roomy_tick_distance_ns(axis, 91, width_of);
+    const std::int64_t first_ns = 330'851'505'400 / distance_ns * distance_ns;
+    const double pixels = static_cast<double>(distance_ns) / axis.ns_per_pixel();
+    EXPECT_GE(pixels, 91);
+    EXPECT_GE(pixels, width_of(first_ns, distance_ns)) << length_ns;
+    EXPECT_LE(pixels, 500) << length_ns;
+    EXPECT_NE(tick_text(first_ns, distance_ns), tick_text(first_ns + distance_ns, distance_ns));
   }
 }
 

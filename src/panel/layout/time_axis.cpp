@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "panel/data/time_math.hpp"
+
 namespace kymo::panel {
 
 namespace {
@@ -83,6 +85,23 @@ std::int64_t tick_distance_ns(std::int64_t length_ns, double most_ticks) {
     }
   }
   return power * 10;
+}
+
+std::int64_t roomy_tick_distance_ns(const TimeAxis& axis, double least_pixels,
+                                    const std::function<double(std::int64_t, std::int64_t)>& width_of) {
+  const std::int64_t last_ns = length_between(axis.data().start_ns, axis.range().end_ns);
+  double room = least_pixels;
+  std::int64_t distance_ns = 0;
+  // Ticks that are further apart have no longer texts.
+  for (int tries = 0; tries < 8; ++tries) {
+    distance_ns = tick_distance_ns(axis.length_ns(), axis.width() / room);
+    const double needed = width_of(last_ns / distance_ns * distance_ns, distance_ns);
+    if (needed <= static_cast<double>(distance_ns) / axis.ns_per_pixel()) {
+      break;
+    }
+    room = std::max(needed, room);
+  }
+  return distance_ns;
 }
 
 }  // namespace kymo::panel

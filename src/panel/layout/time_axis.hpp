@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include <kymo/timeline.hpp>
@@ -65,5 +66,11 @@ class TimeAxis {
 /// The distance of ruler ticks over a length, with at most `most_ticks` of them: 1, 2 or 5 times a power of ten
 /// nanoseconds.
 [[nodiscard]] std::int64_t tick_distance_ns(std::int64_t length_ns, double most_ticks);
+
+/// The distance of an axis's ticks, at least `least_pixels` and so that a tick's text has room up to the next one.
+/// `width_of`: of the text of a tick, in pixels, for a distance of ticks.
+[[nodiscard]] std::int64_t roomy_tick_distance_ns(
+    const TimeAxis& axis, double least_pixels,
+    const std::function<double(std::int64_t tick_ns, std::int64_t distance_ns)>& width_of);
 
 }  // namespace kymo::panel

@@ -37,7 +37,10 @@ bool is_unbalanced(const FlameBox& box) {
 void PanelView::draw_ruler(const Area& area, const TimeAxis& axis) {
   Canvas canvas(ImGui::GetWindowDrawList());
   const float font = ImGui::GetFontSize();
-  const std::int64_t distance = tick_distance_ns(axis.length_ns(), axis.width() / (double{font} * 7));
+  constexpr float gap = 3;
+  const std::int64_t distance = roomy_tick_distance_ns(
+      axis, double{font} * 7,
+      [&](std::int64_t tick, std::int64_t step) { return double{text_width(tick_text(tick, step))} + 2 * gap; });
   const std::int64_t origin = axis.data().start_ns;
   std::int64_t tick = std::max<std::int64_t>(axis.range().start_ns - origin, 0) / distance * distance;
   for (int i = 0; i < 200 && origin + tick <= axis.range().end_ns; ++i, tick += distance) {
@@ -47,8 +50,8 @@ void PanelView::draw_ruler(const Area& area, const TimeAxis& axis) {
     }
     canvas.fill(x, area.top, x + 1, area.bottom, theme_.ruler);
     const std::string text = tick == 0 ? std::string("0") : tick_text(tick, distance);
-    if (x + 3 + text_width(text) <= area.right) {
-      canvas.text(x + 3, area.top, font * 6.8F, theme_.faint_text, text);
+    if (const float width = text_width(text); x + gap + width <= area.right) {
+      canvas.text(x + gap, area.top, width + 1, theme_.faint_text, text);
     }
   }
 }
