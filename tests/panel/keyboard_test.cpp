@@ -103,9 +103,13 @@ TEST_F(Keyboard, FrameStreamsTakeTurns) {
   EXPECT_EQ(view_.state().frame_bars(3).count, 99U) << "the last has no end";
   screen_.type("c");
   EXPECT_EQ(view_.state().stream(), FrameStreamId{2});
+  screen_.frame();
+  EXPECT_TRUE(has_text(view_.header(), "frames physics\n")) << view_.header();
   EXPECT_EQ(view_.state().frame_bars(3).count, 49U);
   screen_.type("c");
   EXPECT_EQ(view_.state().stream(), FrameStreamId{1});
+  screen_.frame();
+  EXPECT_TRUE(has_text(view_.header(), "frames\n")) << view_.header();
 }
 
 TEST_F(Keyboard, SearchChoosesAndGoesBothWays) {

@@ -39,6 +39,7 @@ class FramesTab final : public TableTab {
     say(count == 0
             ? std::string(is_reading                     ? "reading..."
                           : context.state.focused_site() ? "no frames with it"
+                          : context.state.stream()       ? "no whole frame here"
                                                          : "no frames: mark them with kymo::frame_mark()")
             : count_text(count) + (count == 1 ? " frame" : " frames") + "   p50 " +
                   duration_text(frames.durations.p50_ns) + "   p95 " + duration_text(frames.durations.p95_ns) +

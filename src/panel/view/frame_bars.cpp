@@ -150,7 +150,7 @@ void PanelView::draw_bars(const Area& area) {
   const float labels_from = draw_threshold(plot, options_.targets.slow_ms, longest_ms, plot.top);
   static_cast<void>(draw_threshold(plot, options_.targets.good_ms, longest_ms, labels_from));
   const float line = ImGui::GetTextLineHeight();
-  canvas.text(area.left, area.top, gutter() - 4, theme_.text, "frames");
+  canvas.text(area.left, area.top, gutter() - 4, theme_.text, stream_text());
   if (bars.count != 0 && area.height() >= 2 * line) {
     canvas.text(area.left, area.top + line, gutter() - 4, theme_.faint_text,
                 "longest " + duration_text(bars.longest_ns));

@@ -70,6 +70,38 @@ void PanelView::draw_buttons() {
   }
 }
 
+std::string PanelView::stream_text() const {
+  const auto& streams = state_.data().provider().declarations().frame_streams;
+  const auto shown = std::find_if(streams.begin(), streams.end(), [this](const FrameStreamDeclaration& stream) {
+    return stream.id == state_.stream();
+  });
+  return shown == streams.end() || shown->name.empty() ? "frames" : "frames " + clean_text(shown->name, 60);
+}
+
+void PanelView::draw_streams() {
+  const auto& streams = state_.data().provider().declarations().frame_streams;
+  if (streams.size() < 2) {
+    return;
+  }
+  next_to(ImGui::GetFontSize() * 10);
+  ImGui::SetNextItemWidth(ImGui::GetFontSize() * 10);
+  const std::string shown = stream_text();
+  header_ += shown + "\n";
+  if (ImGui::BeginCombo("##stream", shown.c_str())) {
+    for (const FrameStreamDeclaration& stream : streams) {
+      ImGui::PushID(static_cast<int>(stream.id.value()));
+      const bool is_chosen = stream.id == state_.stream();
+      if (ImGui::Selectable("##choose", is_chosen)) {
+        state_.choose_stream(stream.id);
+      }
+      ImGui::SameLine(0, ImGui::GetFontSize());
+      say(stream.name.empty() ? "(main)" : clean_text(stream.name, 60));
+      ImGui::PopID();
+    }
+    ImGui::EndCombo();
+  }
+}
+
 void PanelView::draw_header() {
   header_.clear();
   if (options_.side) {
@@ -90,24 +122,7 @@ void PanelView::draw_header() {
   } else if (provider.arrival() == Arrival::unreachable) {
     put_word("! the server does not answer");
   }
-  const auto& streams = provider.declarations().frame_streams;
-  if (streams.size() > 1) {
-    next_to(ImGui::GetFontSize() * 10);
-    ImGui::SetNextItemWidth(ImGui::GetFontSize() * 10);
-    if (ImGui::BeginCombo("##stream", "frame stream")) {
-      for (const FrameStreamDeclaration& stream : streams) {
-        ImGui::PushID(static_cast<int>(stream.id.value()));
-        const bool is_chosen = stream.id == state_.stream();
-        if (ImGui::Selectable("##choose", is_chosen)) {
-          state_.choose_stream(stream.id);
-        }
-        ImGui::SameLine(0, ImGui::GetFontSize());
-        say(stream.name.empty() ? "(main)" : clean_text(stream.name, 60));
-        ImGui::PopID();
-      }
-      ImGui::EndCombo();
-    }
-  }
+  draw_streams();
   const ProviderFacts facts = provider.facts();
   put_word(drops_text(state_.data().drops(), facts.lost_stacks, provider.arrival()));
   if (facts.collector_cpu_ns != 0 && facts.collector_wall_ns > 0) {

@@ -294,6 +294,8 @@ class PanelView {
   [[nodiscard]] std::optional<CopyAs> draw_tab_titles();
   void draw_dock(float room);
   void remember_view();
+  void draw_streams();
+  [[nodiscard]] std::string stream_text() const;
   /// Arranges new rows as they were before.
   void arrange();
   /// Hands over notes, and how rows are arranged, if they changed.
