@@ -21,7 +21,8 @@ class Filter {
   /// Likewise. Returns whether the text was entered.
   [[nodiscard]] bool draw_entry(float width) { return put(width, ImGuiInputTextFlags_EnterReturnsTrue); }
   void clear() { text_[0] = 0; }
-  void focus() { focuses_ = true; }
+  /// What is typed next replaces the text.
+  void focus() { focuses_ = selects_ = true; }
   [[nodiscard]] const char* text() const { return text_; }
   /// Changes with the text; its lower half is 0.
   [[nodiscard]] std::uint64_t version() const { return version_; }
@@ -33,13 +34,17 @@ class Filter {
       ImGui::SetKeyboardFocusHere();
       focuses_ = false;
     }
-    return ImGui::InputTextWithHint(label_, hint_, text_, sizeof text_, flags);
+    const int selects = selects_ ? ImGuiInputTextFlags_AutoSelectAll : ImGuiInputTextFlags_None;
+    const bool is_put = ImGui::InputTextWithHint(label_, hint_, text_, sizeof text_, flags | selects);
+    selects_ = selects_ && !ImGui::IsItemActive();  // the focus comes a frame later
+    return is_put;
   }
 
   const char* label_;
   const char* hint_;
   char text_[128] = {};
   bool focuses_ = false;
+  bool selects_ = false;
   std::uint64_t version_ = 0;
 };
 

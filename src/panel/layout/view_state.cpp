@@ -371,36 +371,45 @@ void ViewState::go_to(std::int64_t time_ns) {
   }
 }
 
-void ViewState::remember_view(TimeRange range) {
+void ViewState::remember_view(TimeRange flame, TimeRange overview) {
   constexpr std::size_t most_views = 200;
-  const auto is_known = [&](std::size_t place) { return place < views_.size() && is_same(views_[place], range); };
+  const auto is_known = [&](std::size_t place) { return place < views_.size() && is_same(views_[place].flame, flame); };
   // What was just gone back or forward from is there already.
-  const bool is_there = (view_ > 1 && is_known(view_ - 2)) || (view_ > 0 && is_known(view_ - 1)) || is_known(view_);
-  if (is_there || is_everything(range)) {
+  for (const std::size_t place : {view_ - 1, view_ - 2, view_}) {
+    if (is_known(place)) {
+      views_[place].overview = overview;
+      return;
+    }
+  }
+  if (is_everything(flame)) {
     return;
   }
   views_.resize(view_);  // what was gone back from
   if (views_.size() == most_views) {
     views_.erase(views_.begin());
   }
-  views_.push_back(range);
+  views_.push_back({flame, overview});
   view_ = views_.size();
 }
 
+void ViewState::show_view(const View& view) {
+  hold();
+  flame_.show(view.flame);
+  overview_.show(view.overview);
+}
+
 void ViewState::go_back() {
-  remember_view(flame_.range());
+  remember_view(flame_.range(), overview_.range());
   if (view_ > 1) {
-    hold();
     --view_;
-    flame_.show(views_[view_ - 1]);
+    show_view(views_[view_ - 1]);
   }
 }
 
 void ViewState::go_forward() {
   if (view_ < views_.size()) {
-    hold();
     ++view_;
-    flame_.show(views_[view_ - 1]);
+    show_view(views_[view_ - 1]);
   }
 }
 

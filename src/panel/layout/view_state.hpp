@@ -94,11 +94,12 @@ class ViewState {
   void reset_flame();
   /// Shows everything in the overview above it.
   void reset_overview() { overview_.fit(); }
-  /// Shows the flame chart's range of before (or after) the last change, as often as there are any.
+  /// Shows both axes' ranges of before (or after) the last change of the flame chart's, as often as there are any.
   void go_back();
   void go_forward();
-  /// Remembers a range at which the flame chart rested, if it differs from the last one remembered.
-  void remember_view(TimeRange range);
+  /// Remembers a range at which the flame chart rested, if it differs from the last one remembered, with the
+  /// overview's.
+  void remember_view(TimeRange flame, TimeRange overview);
   /// Stops following after the user moved an axis.
   void hold() { follows_ = false; }
 
@@ -207,6 +208,12 @@ class ViewState {
   [[nodiscard]] std::uint64_t metrics_made() const { return metrics_made_; }
 
  private:
+  /// A place in the history of views.
+  struct View {
+    TimeRange flame;
+    TimeRange overview;
+  };
+
   /// The inputs of a layout.
   struct LayoutKey {
     std::uint64_t revision = 0;
@@ -228,6 +235,7 @@ class ViewState {
     bool is_followed = false;  // the overview moves to it if it does not show it
   };
 
+  void show_view(const View& view);
   [[nodiscard]] bool is_new(LayoutKey& known, const LayoutKey& now);
   [[nodiscard]] LayoutKey key_of(const TimeAxis& axis, double least_pixels) const;
   const std::vector<Piece>& overview_pieces();
@@ -239,6 +247,7 @@ class ViewState {
   void show_span(const SpanKey& key);
   /// Finds the tracks of observed threads, and those threads that no shown track has, if either changed.
   void find_threads();
+  void find_scopeless();
   void place_lanes();
 
   PanelData data_;
@@ -247,7 +256,6 @@ class ViewState {
   std::optional<TimeRange> room_;
   bool is_paused_ = false;
   bool follows_ = false;
-  void find_scopeless();
   FrameStreamId stream_;
   std::optional<Frame> pinned_;
   std::optional<PinWish> pin_wish_;  // still being searched for
@@ -271,8 +279,8 @@ class ViewState {
   Notes notes_;
   std::optional<TrackId> wanted_track_;
   std::optional<MetricId> wanted_metric_;
-  std::vector<TimeRange> views_;  // of the flame chart, the earliest first
-  std::size_t view_ = 0;          // the place after the present one
+  std::vector<View> views_;  // the earliest first
+  std::size_t view_ = 0;     // the place after the present one
 
   LayoutKey pieces_key_;
   std::vector<Piece> overview_pieces_;

@@ -125,13 +125,15 @@ void PanelView::remember_view() {
   constexpr double pause_s = 0.4;  // between two notches of a wheel is less
   const TimeRange now = state_.flame().range();
   if (is_same(now, last_view_)) {
+    last_overview_ = state_.overview().range();
     return;
   }
   if (ImGui::GetTime() - moved_at_s_ > pause_s && !state_.follows()) {
-    state_.remember_view(last_view_);
+    state_.remember_view(last_view_, last_overview_);
   }
   moved_at_s_ = ImGui::GetTime();
   last_view_ = now;
+  last_overview_ = state_.overview().range();
 }
 
 bool PanelView::is_found(const NameLook& look) const {

@@ -376,7 +376,8 @@ class PanelView {
   float dock_share_ = 0.45F;
   float overview_share_ = 0.36F;
   std::string range_text_;
-  TimeRange last_view_;     // of the flame chart
+  TimeRange last_view_;      // of the flame chart
+  TimeRange last_overview_;  // the last one while it was
   std::int64_t shared_longest_ns_ = 0;
   double moved_at_s_ = -1;  // when it moved
   double draw_ms_ = 0;      // what draw() takes
