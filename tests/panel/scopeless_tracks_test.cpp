@@ -64,6 +64,7 @@ TEST_F(ScopelessTracks, ThreadsHaveTheirStatesBelow) {
   ASSERT_EQ(lanes.size(), 1U);
   EXPECT_EQ(lanes[0].thread, watched_thread);
   EXPECT_FALSE(lanes[0].boxes.empty());
+  EXPECT_EQ(view_.state().track_of(watched_thread), watched_track);
   view_.state().tracks().order().hide(first_track.value());
   screen_.frames(3);
   EXPECT_FALSE(has_title(first_track));

@@ -192,6 +192,11 @@ class ViewState {
   void fold_scopeless(bool is_folded) { folds_scopeless_ = is_folded; }
   /// Those that a track recorded.
   [[nodiscard]] const std::vector<ThreadId>& threads_of(TrackId track) { return thread_tracks_[track]; }
+  /// The track of an observed thread; 0: none.
+  [[nodiscard]] TrackId track_of(ThreadId thread) const {
+    const auto track = threads_.find(thread);
+    return track == threads_.end() ? TrackId{} : track->second;
+  }
   [[nodiscard]] const std::vector<std::uint32_t>& cpus() const { return cpus_; }
   /// The observed threads without tracks in the chart: those of a process follow its main thread.
   [[nodiscard]] const std::vector<ThreadId>& scopeless_threads() const { return scopeless_threads_; }

@@ -49,6 +49,12 @@ std::string PanelView::thread_title(ThreadId id) const {
   if (thread == nullptr) {
     return "a thread that is not known";
   }
+  // The program knows its threads better than the kernel.
+  if (const TrackId track = state_.track_of(id)) {
+    if (const std::string& name = state_.data().provider().track(track).name; !name.empty()) {
+      return clean_text(name);
+    }
+  }
   return thread->name.empty() ? "thread " + std::to_string(thread->os_thread_id) : clean_text(thread->name);
 }
 
