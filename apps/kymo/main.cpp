@@ -95,7 +95,7 @@ bool is_reader_gone(const std::exception& failure) {
 }
 
 /// What failed and why. Printing more than a buffer to standard output fails as "cannot write to file".
-std::string describe(const std::exception& failure) {
+std::string text_of(const std::exception& failure) {
   const auto* const system = dynamic_cast<const std::system_error*>(&failure);
   return system != nullptr && std::ferror(stdout) != 0 ? "cannot write to standard output: " + system->code().message()
                                                        : failure.what();
@@ -135,7 +135,7 @@ int main(int argc, char** argv) {
     if (kymo::command::is_reader_gone(failure)) {
       return 0;
     }
-    kymo::command::say("kymo: {}\n", kymo::command::describe(failure));
+    kymo::command::say("kymo: {}\n", kymo::command::text_of(failure));
     return kymo::command::to_int(kymo::command::ExitCode::failed);
   }
   // The last chance to notice a full disk behind `> file`.
