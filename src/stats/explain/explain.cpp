@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <optional>
 #include <utility>
 
@@ -227,23 +228,23 @@ std::vector<Explanation> explain_frames(const Timeline& timeline, const ExplainO
     return {explain_set(timeline, options, frames)};
   }
   std::vector<Explanation> all;
-  std::optional<SelectionError> refusal;
+  std::exception_ptr refusal;
   for (const Instances& one : split_by_process(timeline, frames)) {
     try {
       all.push_back(explain_set(timeline, options, one));
-    } catch (const SelectionError& error) {
-      refusal = error;  // a number or time that other processes may have
+    } catch (const SelectionError&) {
+      refusal = std::current_exception();  // other processes may have the number or time
     }
   }
   if (all.empty()) {
-    throw *refusal;
+    std::rethrow_exception(refusal);
   }
   std::stable_sort(all.begin(), all.end(), [](const Explanation& a, const Explanation& b) {
-    return a.findings.size() > 0 && b.findings.empty();
+    return !a.findings.empty() && b.findings.empty();
   });
   if (all.size() > most_processes) {
     all.resize(most_processes);
-    all.back().notes.push_back("more processes have frames: open their captures one by one");
+    all.back().notes.emplace_back("more processes have frames: open their captures one by one");
   }
   return all;
 }

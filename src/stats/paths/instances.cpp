@@ -260,6 +260,7 @@ std::vector<Instances> split_by_process(const Timeline& timeline, const Instance
     return {frames};
   }
   std::vector<Instances> apart;
+  apart.reserve(parts.size());
   for (auto& [process, part] : parts) {
     apart.push_back(std::move(part.frames));
   }
