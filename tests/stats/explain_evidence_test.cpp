@@ -272,6 +272,17 @@ TEST_F(ExplainProcesses, FramesOfProcessesThatRunAtATimeAreExplainedApart) {
   EXPECT_TRUE(all[1].findings.empty());
 }
 
+TEST_F(ExplainProcesses, ProcessesBeyondThreeAreCounted) {
+  write_both("", "");
+  for (std::uint64_t pid = 3; pid <= 5; ++pid) {
+    write_frames(pid, "", 5 * ms, false);
+  }
+  const std::vector<Explanation> all = explain(Timeline(paths_));
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_EQ(all[0].process, "program (process 1)") << "whose cause is known";
+  EXPECT_TRUE(has(all[2].notes, "frames of 2 more processes are not explained here"));
+}
+
 TEST_F(ExplainProcesses, RanksOfOneJobAreOne) {
   write_both("0", "1");
   const std::vector<Explanation> all = explain(Timeline(paths_));

@@ -221,7 +221,7 @@ Explanation explain_set(const Timeline& timeline, const ExplainOptions& options,
   return Explaining(timeline, options, instances, set).run();
 }
 
-/// Those of processes whose frames are slow come before others; all where only one process has frames.
+/// Processes of whose slow frames the cause is known come first.
 std::vector<Explanation> explain_frames(const Timeline& timeline, const ExplainOptions& options,
                                         const Instances& frames) {
   if (!options.base_captures.empty()) {
@@ -243,8 +243,10 @@ std::vector<Explanation> explain_frames(const Timeline& timeline, const ExplainO
     return !a.findings.empty() && b.findings.empty();
   });
   if (all.size() > most_processes) {
+    const std::size_t left_out = all.size() - most_processes;
     all.resize(most_processes);
-    all.back().notes.emplace_back("more processes have frames: open their captures one by one");
+    all.back().notes.push_back("frames of " + count_text(left_out) +
+                               (left_out == 1 ? " more process" : " more processes") + " are not explained here");
   }
   return all;
 }
