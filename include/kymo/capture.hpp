@@ -74,7 +74,7 @@ enum class BlockKind : std::uint8_t {
 struct BlockInfo {
   std::uint64_t offset = 0;  ///< of the block's header in the file
   BlockKind kind = BlockKind::events;
-  std::uint16_t level = 0;    ///< summaries: the level
+  std::uint16_t level = 0;    ///< summaries: the level; events: 1 if those just before the block are missing, else 0
   std::uint32_t number = 0;   ///< position among the file's blocks, from 0
   std::int64_t start_ns = 0;  ///< no event in the block is earlier
   std::int64_t end_ns = 0;    ///< no event in the block is later

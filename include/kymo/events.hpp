@@ -106,11 +106,12 @@ struct AsyncBegin {
   std::uint64_t async_id = 0;
 };
 
-/// The end of one frame and the start of the next in a stream.
+/// The end of one frame and the start of the next in a stream; or a break, in captures only.
 struct FrameMark {
   FrameStreamId stream{};
-  TrackId track{};  ///< track of the thread that set the mark
+  TrackId track{};  ///< track of the thread that set the mark; 0: a break
   std::int64_t time_ns = 0;
+  bool is_break = false;  ///< marks may be missing here: no frame is formed across it
 };
 
 /// Samples of one metric, by ascending time.

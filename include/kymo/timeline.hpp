@@ -98,7 +98,7 @@ struct MetricSeries {
   std::vector<std::uint8_t> flags;  ///< SampleRun::stale or 0
 };
 
-/// The interval from one sync point of a process to its next.
+/// The interval from one sync point of a process to its next. Phases whose end is missing are left out.
 struct Phase {
   std::uint64_t number = 0;  ///< number of the sync point at its start
   ProcessId process{};
@@ -206,7 +206,8 @@ class KYMO_API Timeline {
   void visit_spans(const std::function<bool(const SpanList&)>& visit,
                    const std::function<void(double)>& on_progress = nullptr) const;
 
-  /// The frames of a stream that overlap the range. Without a range, frames()[i] has the FrameNumber i + 1.
+  /// The frames of a stream that overlap the range; lost events are in none. Without a range, frames()[i] has
+  /// the FrameNumber i + 1.
   [[nodiscard]] std::vector<Frame> frames(FrameStreamId stream, TimeRange range = {}) const;
   /// The samples of a metric in the range.
   [[nodiscard]] MetricSeries series(MetricId metric, TimeRange range = {}) const;

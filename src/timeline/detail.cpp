@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -158,13 +159,29 @@ class SpanTaker {
   std::vector<std::vector<DetailSpan>> lanes_;  // of the current track, by depth
 };
 
-void take_frames(const EventBatch& batch, Detail& out) {
-  std::map<FrameStreamId, std::vector<std::int64_t>> marks;
-  for (const FrameMark& mark : batch.frame_marks) {
-    marks[mark.stream].push_back(mark.time_ns);
-  }
-  for (auto& [stream, times] : marks) {
+/// Adds a stream's marks, by ascending time, as runs without a break.
+void put_frames(FrameStreamId stream, const std::vector<FrameMark>& marks, Detail& out) {
+  const auto is_break = [](const FrameMark& mark) { return mark.is_break; };
+  for (auto first = marks.begin(); first != marks.end();) {
+    const bool is_broken = first->is_break;
+    const auto end = is_broken ? first + 1 : std::find_if(first, marks.end(), is_break);
+    std::vector<std::int64_t> times;
+    std::transform(first, end, std::back_inserter(times), [](const FrameMark& mark) { return mark.time_ns; });
     out.frames.push_back(make_frames(stream, std::move(times)));
+    out.frames.back().is_break = is_broken;
+    first = end;
+  }
+}
+
+void take_frames(const EventBatch& batch, Detail& out) {
+  std::map<FrameStreamId, std::vector<FrameMark>> streams;
+  for (const FrameMark& mark : batch.frame_marks) {
+    streams[mark.stream].push_back(mark);
+  }
+  for (auto& [stream, marks] : streams) {
+    std::stable_sort(marks.begin(), marks.end(),
+                     [](const FrameMark& a, const FrameMark& b) { return a.time_ns < b.time_ns; });
+    put_frames(stream, marks, out);
   }
 }
 

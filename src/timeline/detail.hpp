@@ -81,6 +81,7 @@ struct DetailFrames {
   std::int64_t last_mark_ns = 0;
   std::vector<std::int64_t> marks_ns;  ///< ascending; none in summaries
   std::vector<FrameGroup> groups;      ///< of up to DetailFrames::group_size frames
+  bool is_break = false;               ///< marks may be missing here, at its only "mark": no frame is formed across it
   static constexpr std::size_t group_size = 64;
 };
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 
 #include <kymo/batch_cursor.hpp>
 
@@ -30,24 +31,30 @@ std::vector<Event> gather(const Timeline& timeline, TimeRange range, std::vector
   return found;
 }
 
+struct Mark {
+  std::int64_t time_ns;
+  bool is_break;
+};
+
 /// Appends the stream's marks in one block.
 void take_marks(const Source& source, std::size_t block, FrameStreamId stream, EventBatch& batch,
-                std::vector<std::int64_t>& marks) {
+                std::vector<Mark>& marks) {
   if (source.read(block, BatchParts::others, batch)) {
     for (const FrameMark& mark : batch.frame_marks) {
       if (mark.stream == stream) {
-        marks.push_back(mark.time_ns);
+        marks.push_back({mark.time_ns, mark.is_break});
       }
     }
   }
 }
 
-/// The stream's marks in the range, with the last one before it and the first one after it, and possibly more around.
+/// The stream's marks and breaks in the range, with the last one before it and the first one after it, and possibly
+/// more around.
 ///
 /// A block is read if its declared range can contain one of them. Once a mark closer to the range is known, blocks
 /// farther away are skipped.
-std::vector<std::int64_t> marks_around(const Source& source, FrameStreamId stream, TimeRange range) {
-  std::vector<std::int64_t> marks;
+std::vector<Mark> marks_around(const Source& source, FrameStreamId stream, TimeRange range) {
+  std::vector<Mark> marks;
   EventBatch batch;
   std::vector<std::size_t> before;
   std::vector<std::size_t> after;
@@ -71,15 +78,15 @@ std::vector<std::int64_t> marks_around(const Source& source, FrameStreamId strea
   }
   const auto latest_before = [&] {
     std::int64_t latest = std::numeric_limits<std::int64_t>::min();
-    for (const std::int64_t mark : marks) {
-      latest = mark <= range.start_ns ? std::max(latest, mark) : latest;
+    for (const Mark& mark : marks) {
+      latest = mark.time_ns <= range.start_ns ? std::max(latest, mark.time_ns) : latest;
     }
     return latest;
   };
   const auto earliest_after = [&] {
     std::int64_t earliest = std::numeric_limits<std::int64_t>::max();
-    for (const std::int64_t mark : marks) {
-      earliest = mark >= range.end_ns ? std::min(earliest, mark) : earliest;
+    for (const Mark& mark : marks) {
+      earliest = mark.time_ns >= range.end_ns ? std::min(earliest, mark.time_ns) : earliest;
     }
     return earliest;
   };
@@ -95,7 +102,7 @@ std::vector<std::int64_t> marks_around(const Source& source, FrameStreamId strea
        ++i) {
     take(after[i]);
   }
-  std::sort(marks.begin(), marks.end());
+  std::stable_sort(marks.begin(), marks.end(), [](const Mark& a, const Mark& b) { return a.time_ns < b.time_ns; });
   return marks;
 }
 
@@ -108,11 +115,13 @@ std::vector<Frame> Timeline::frames(FrameStreamId stream, TimeRange range) const
   if (index >= implementation_->sources_.size()) {
     return frames;
   }
-  const std::vector<std::int64_t> marks = marks_around(*implementation_->sources_[index], stream, range);
+  const std::vector<Mark> marks = marks_around(*implementation_->sources_[index], stream, range);
   for (std::size_t i = 0; i + 1 < marks.size(); ++i) {
-    const bool overlaps = marks[i] < range.end_ns && (marks[i + 1] > range.start_ns || marks[i] >= range.start_ns);
-    if (overlaps) {
-      frames.push_back({marks[i], marks[i + 1] - marks[i]});
+    const std::int64_t start_ns = marks[i].time_ns;
+    const std::int64_t end_ns = marks[i + 1].time_ns;
+    const bool overlaps = start_ns < range.end_ns && (end_ns > range.start_ns || start_ns >= range.start_ns);
+    if (overlaps && !marks[i].is_break && !marks[i + 1].is_break) {
+      frames.push_back({start_ns, end_ns - start_ns});
     }
   }
   return frames;
@@ -154,8 +163,15 @@ std::vector<Phase> Timeline::phases() const {
   for (const auto& [owner, of_process] : points) {
     const std::size_t capture = process(owner).capture;
     const std::int64_t end_ns = implementation_->sources_[capture]->range().end_ns;
+    std::set<std::uint64_t> numbers;
+    for (const SyncPoint& point : of_process) {
+      numbers.insert(point.number);
+    }
     for (std::size_t i = 0; i < of_process.size(); ++i) {
       const bool is_last = i + 1 == of_process.size();
+      if (!is_last && numbers.count(of_process[i].number + 1) == 0) {
+        continue;  // the point that ends it is missing
+      }
       phases.push_back({of_process[i].number, owner, of_process[i].time_ns,
                         is_last ? std::max(end_ns, of_process[i].time_ns) : of_process[i + 1].time_ns});
     }

@@ -74,7 +74,7 @@ class BlockRingTest : public ::testing::Test {
     return ::stat(path().c_str(), &status) == 0 ? static_cast<std::uint64_t>(status.st_blocks) * 512 : 0;
   }
   [[nodiscard]] std::vector<std::uint32_t> kept() const {
-    return numbers_of(read_block_ring(id_, directory_->path().string()));
+    return numbers_of(read_block_ring(id_, directory_->path().string()).blocks);
   }
 
   std::string id_ = "ring";
@@ -91,6 +91,28 @@ TEST_F(BlockRingTest, TakesMemoryAsBlocksCome) {
   EXPECT_GE(taken(), 10 * mebibyte);
   EXPECT_LE(taken(), 12 * mebibyte);
   EXPECT_EQ(kept(), from_to(1, 10));
+}
+
+TEST_F(BlockRingTest, TellsWhetherBlocksWereReplacedSinceTheyWereLastTaken) {
+  const auto take = [](std::span<const std::byte> /*block*/) {};
+  const auto follow_lost_ones = [this] { return read_block_ring(id_, directory_->path().string()).follow_lost_ones; };
+  BlockRing ring(options(mebibyte));
+  for (std::uint32_t i = 1; i <= 4; ++i) {
+    ring.push(block_of(i, mebibyte / 4));
+  }
+  EXPECT_FALSE(ring.has_lost_blocks());
+  ring.take_all(take);
+  EXPECT_FALSE(ring.has_lost_blocks()) << "taken, not replaced";
+  ring.push(block_of(5, mebibyte / 4));
+  EXPECT_FALSE(follow_lost_ones());
+  for (std::uint32_t i = 6; i <= 9; ++i) {
+    ring.push(block_of(i, mebibyte / 4));
+  }
+  EXPECT_TRUE(ring.has_lost_blocks());
+  EXPECT_TRUE(follow_lost_ones());
+  EXPECT_EQ(kept(), from_to(6, 9));
+  ring.take_all(take);
+  EXPECT_FALSE(ring.has_lost_blocks());
 }
 
 TEST_F(BlockRingTest, IsNoLargerThanTheMachineCanSpare) {

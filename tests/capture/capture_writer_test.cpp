@@ -18,6 +18,8 @@
 #include "capture/format/block.hpp"
 #include "capture/merge/merge.hpp"
 #include "capture/sample_batches.hpp"
+#include "capture/summary/summary.hpp"
+#include "support/flight_recording.hpp"
 #include "support/memory_destination.hpp"
 
 namespace kymo::capture {
@@ -261,7 +263,8 @@ TEST(CaptureWriter, WhatAFullDiskLostIsStatedOnceThereIsRoom) {
     EXPECT_EQ(sum.dropped_scopes, lost);
     EXPECT_EQ(sum.recorded_scopes + sum.dropped_scopes, count_opens(batches));
     const auto events = test::read_events(reader);
-    for (std::size_t i = 0; i < rest.size(); ++i) {
+    // The first of them states the loss.
+    for (std::size_t i = 1; i < rest.size(); ++i) {
       EXPECT_EQ(events[events.size() - rest.size() + i], describe(rest[i]));
     }
     // Whoever reads before the end sees it too, and what was declared in batches that were lost.
@@ -270,13 +273,47 @@ TEST(CaptureWriter, WhatAFullDiskLostIsStatedOnceThereIsRoom) {
     EventBatch batch;
     std::uint64_t stated = 0;
     for (const BlockInfo& block : early.blocks()) {
-      if (block.kind == BlockKind::events && early.read(block, batch) &&
-          batch.runs[0].track == CaptureWriter::unwritten_track) {
-        stated = batch.runs[0].dropped_scopes;
+      if (block.kind != BlockKind::events || !early.read(block, batch)) {
+        continue;
       }
+      EXPECT_NE(batch.runs[0].track, CaptureWriter::unwritten_track) << "a block names all tracks with open scopes";
+      stated += batch.runs.back().track == CaptureWriter::unwritten_track ? batch.runs.back().dropped_scopes : 0;
     }
     EXPECT_EQ(stated, lost);
   }
+}
+
+TEST(CaptureWriter, FramesBreakWhereAFullDiskLostSomeAndOpenScopesGoOn) {
+  using Flight = test::FlightRecording;
+  std::size_t room = 1'000'000;
+  auto bytes = std::make_shared<Bytes>();
+  CaptureWriter writer(std::make_unique<SmallDisk>(bytes, room), Flight::options(nullptr));
+  for (std::int64_t number = 0; number < 6; ++number) {
+    room = number == 2 || number == 3 ? bytes->size() : 1'000'000;
+    write_all(writer, {Flight::batch(number)});
+  }
+  writer.finish();
+  const CaptureReader reader = test::open_bytes(*bytes);
+  EventBatch batch;
+  std::vector<std::int64_t> breaks;
+  for (const BlockInfo& block : reader.blocks()) {
+    if (block.kind == BlockKind::events) {
+      ASSERT_TRUE(reader.read(block, batch));
+      EXPECT_EQ(batch.runs.at(0).track, Flight::track) << "or it would state that no scope is open";
+      for (const FrameMark& mark : batch.frame_marks) {
+        if (mark.is_break) {
+          breaks.push_back(mark.time_ns);
+        }
+      }
+    }
+    if (block.kind == BlockKind::summary && block.level == total_level) {
+      BlockPayload payload;
+      ASSERT_TRUE(reader.read_payload(block, payload));
+      const Summary total = decode_summary({payload.data(), payload.size()});
+      EXPECT_EQ(total.frame_streams.begin()->frame_times.max_ns(), Flight::frame_ns);
+    }
+  }
+  EXPECT_EQ(breaks, std::vector<std::int64_t>{4 * Flight::frames_a_batch * Flight::frame_ns});
 }
 
 // The limit of a process's file size stands in for a disk that stays full.

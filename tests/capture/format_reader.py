@@ -151,8 +151,8 @@ def async_begins_of(table, start):
 
 
 def frame_marks_of(table, start):
-    for time, stream, track in zip(table.times(1, start), *columns(table, 2, 3), strict=True):
-        yield {"stream": stream, "track": track, "time_ns": time}
+    for time, stream, track, is_break in zip(table.times(1, start), *columns(table, 2, 3, 4), strict=True):
+        yield {"stream": stream, "track": track, "time_ns": time, "break": is_break != 0}
 
 
 def messages_of(table, start):

@@ -8,6 +8,7 @@
 #include "capture/capture_fixture.hpp"
 #include "capture/merge/merge.hpp"
 #include "capture/sample_batches.hpp"
+#include "support/flight_recording.hpp"
 
 namespace kymo::capture {
 namespace {
@@ -126,6 +127,9 @@ TEST(Format, AnIndependentReaderFindsEveryOtherEvent) {
       batch = source.wild(600);
     } while (batch.spans.size() < 300 || batch.samples.empty() || batch.states.empty());
     batch.runs.clear();
+    for (std::size_t i = 0; i < batch.frame_marks.size(); i += 3) {
+      batch.frame_marks[i].is_break = true;
+    }
     for (SampleRun& run : batch.samples) {
       for (double& value : run.values) {
         value = value == value && value - value == 0 ? value : 0.25;  // JSON has neither NaN nor infinity
@@ -199,8 +203,10 @@ TEST(Format, AnIndependentReaderFindsEveryOtherEvent) {
                                         {"async_id", row.async_id}});
     }
     for (const auto& row : batch.frame_marks) {
-      others["frame_marks"].push_back(
-          {{"stream", row.stream.value()}, {"track", row.track.value()}, {"time_ns", row.time_ns}});
+      others["frame_marks"].push_back({{"stream", row.stream.value()},
+                                       {"track", row.track.value()},
+                                       {"time_ns", row.time_ns},
+                                       {"break", row.is_break}});
     }
     for (const auto& row : batch.messages) {
       others["messages"].push_back(
@@ -230,6 +236,17 @@ TEST(Format, AnIndependentReaderFindsEveryOtherEvent) {
       EXPECT_EQ(seen[name], rows) << name;
     }
   }
+}
+
+TEST(Format, AnIndependentReaderKnowsTheBlocksBeforeWhichEventsAreMissing) {
+  const json seen = read_with_python(test::FlightRecording::capture());
+  std::vector<std::int64_t> levels;
+  for (const json& block : seen["blocks"]) {
+    if (block["kind"] == "EVENTS") {
+      levels.push_back(block["level"].get<std::int64_t>());
+    }
+  }
+  EXPECT_EQ(levels, std::vector<std::int64_t>({1, 0, 0, 1, 0, 0, 0, 0}));
 }
 
 TEST(Format, AnIndependentReaderFollowsTheIndexPages) {

@@ -1,6 +1,7 @@
 // A program that ends, forks, crashes or goes on in the way that its first argument says, recording as KYMO_RECORD
 // asks.
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -291,6 +292,19 @@ int trigger_itself() {
   return 0;
 }
 
+/// Marks frames that a flight recorder of a millisecond lets go, after those that it wrote.
+int lose_frames() {
+  kymo::frame_mark();
+  kymo::frame_mark();
+  static_cast<void>(kymo::trigger());
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+  for (int marks = 0; marks < 50 || std::chrono::steady_clock::now() < end; ++marks) {
+    kymo::frame_mark();
+    kymo::flush();
+  }
+  ::_exit(4);
+}
+
 int trace_by_a_sink() {
   const kymo::SinkGuard nowhere = kymo::ChromeTraceSink{"/nonexistent/trace.json"}.install();
   const kymo::SinkGuard guard = kymo::ChromeTraceSink{std::getenv("TRACE_OF_THE_SINK")}.install();
@@ -344,6 +358,7 @@ int main(int argc, char** argv) {
       {"sites", record_two_sites},
       {"sites-change", change_sites},
       {"trigger", trigger_itself},
+      {"lose-frames", lose_frames},
       {"trace-sink", trace_by_a_sink},
       {"full-disk", fill_the_disk},
       {"full-disk-elsewhere", go_on_elsewhere},

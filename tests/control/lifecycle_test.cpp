@@ -325,6 +325,26 @@ TEST_F(LifecycleTest, AFlightRecorderWritesAtTheTriggerAndAtTheEnd) {
   EXPECT_EQ(counts(), (Counts{{"before", 1000}, {"after", 1000}}));
 }
 
+TEST_F(LifecycleTest, FramesBreakWhereAKilledFlightRecorderLostSome) {
+  EXPECT_EQ(run({"lose-frames"}, {{"KYMO_KEEP", "1ms"}}), 4);
+  ASSERT_EQ(captures().size(), 1U);
+  capture::recover(captures().front());
+  const CaptureReader capture(captures().front());
+  EventBatch batch;
+  std::string marks;
+  for (const BlockInfo& block : capture.blocks()) {
+    if (block.kind == BlockKind::events && capture.read(block, batch)) {
+      for (const FrameMark& mark : batch.frame_marks) {
+        marks += mark.is_break ? '|' : '.';
+      }
+    }
+  }
+  // What came before the first marks may have been replaced too.
+  marks.erase(0, marks.starts_with('|') ? 1 : 0);
+  EXPECT_EQ(marks.substr(0, 4), "..|.") << marks;
+  EXPECT_EQ(std::count(marks.begin(), marks.end(), '|'), 1) << marks;
+}
+
 TEST_F(LifecycleTest, AKilledFlightRecorderLeavesItsLastStretch) {
   EXPECT_EQ(run({"_exit"}, {{"KYMO_KEEP", "30s"}}), 4);
   EXPECT_EQ(counts(), (Counts{{"main", 1000}}));

@@ -494,5 +494,19 @@ TEST(Alignment, SaturatesAndFindsWhatHasTheSameNumber) {
   EXPECT_FALSE(panel::frame_of(here, 0));
 }
 
+TEST(Alignment, MarksOnBothSidesOfLostEventsAreNoFrame) {
+  using panel::Align;
+  // Frames 1 and 2, a hole, frame 3.
+  const panel::MarkList here{{10, 20, 30, 500, 510}, {}, {3}};
+  const panel::MarkList there{{100, 200, 300, 400}, {}};
+  EXPECT_EQ(panel::frame_of(here, 2)->start_ns, 20);
+  EXPECT_EQ(panel::frame_of(here, 3)->start_ns, 500);
+  EXPECT_EQ(panel::frame_of(here, 3)->duration_ns, 10);
+  EXPECT_FALSE(panel::frame_of(here, 4));
+  EXPECT_EQ(panel::find_anchors(Align::frame, here, there, 505)->number, 3U);
+  EXPECT_EQ(panel::find_anchors(Align::frame, here, there, 505)->there_ns, 300);
+  EXPECT_EQ(panel::find_anchors(Align::frame, there, here, 350)->there_ns, 500);
+}
+
 }  // namespace
 }  // namespace kymo::test

@@ -26,6 +26,7 @@ void visit(Columns& columns, const FrameMark*) {
   columns.time(1, &FrameMark::time_ns);
   columns.number(2, &FrameMark::stream);
   columns.number(3, &FrameMark::track);
+  columns.number(4, &FrameMark::is_break);
 }
 
 template <typename Columns>

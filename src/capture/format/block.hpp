@@ -26,12 +26,15 @@ constexpr std::uint32_t max_payload_size = std::uint32_t{64} << 20U;
 constexpr std::uint32_t max_compression = 255;
 constexpr std::uint32_t block_sync = 0x4B4C4B8BU;  // the bytes 8B 'K' 'L' 'K'
 
+/// Level of an events block if events between it and the events block before it are missing.
+constexpr std::uint16_t level_after_loss = 1;
+
 enum class CodecId : std::uint8_t { none = 0, lz4 = 1, zstd = 2 };
 
 struct BlockHeader {
   BlockKind kind = BlockKind::events;
   CodecId codec = CodecId::none;
-  std::uint16_t level = 0;  ///< for summaries
+  std::uint16_t level = 0;  ///< of summaries; or level_after_loss
   std::uint32_t stored_size = 0;
   std::uint32_t raw_size = 0;
   std::uint32_t payload_crc = 0;

@@ -11,6 +11,7 @@
 #include "capture/format/crc32c.hpp"
 #include "capture/format/declarations_codec.hpp"
 #include "capture/format/facts_codec.hpp"
+#include "capture/format/frame_breaks.hpp"
 #include "capture/read/block_scanner.hpp"
 #include "capture/read/byte_source.hpp"
 
@@ -85,6 +86,9 @@ class CaptureReader::Implementation {
     });
     if (!is_sound) {
       batch = EventBatch();
+    } else if (block.level == capture::level_after_loss &&
+               (parts == BatchParts::everything || parts == BatchParts::others)) {
+      capture::break_frames(declarations_.all(), batch);
     }
     return is_sound;
   }

@@ -19,6 +19,7 @@
 #include "base/system/file.hpp"
 #include "base/system/system.hpp"
 #include "capture/format/codec.hpp"
+#include "capture/format/frame_breaks.hpp"
 #include "capture/summary/scope_walk.hpp"
 #include "capture/write/block_ring.hpp"
 #include "capture/write/capture_writer.hpp"
@@ -69,11 +70,11 @@ void extend(CaptureCoverage& coverage, const CaptureReader& capture,
 }
 
 /// A flight recorder's blocks, as a separate capture.
-std::vector<std::byte> read_ring_as_capture(const std::string& spool_id, const std::string& directory, uid_t owner) {
+std::vector<std::byte> as_capture(const HeldBlocks& held) {
   std::vector<std::byte> bytes;
   const auto preamble = encode_preamble();
   bytes.assign(preamble.begin(), preamble.end());
-  for (const std::vector<std::byte>& block : read_block_ring(spool_id, directory, owner)) {
+  for (const std::vector<std::byte>& block : held.blocks) {
     bytes.insert(bytes.end(), block.begin(), block.end());
   }
   return bytes;
@@ -287,9 +288,18 @@ std::vector<std::string> fold_in(const CaptureReader& capture, const SpoolReader
   CaptureCoverage coverage;
   coverage.has_begun = false;
   extend(coverage, capture, [](const EventBatch&) {});
-  const std::vector<std::byte> ring =
-      read_ring_as_capture(capture.header().spool_id, directory, owner_of(capture.path()));
-  extend(coverage, CaptureReader(ring.data(), ring.size(), "flight recorder"), on_batch);
+  const HeldBlocks held = read_block_ring(capture.header().spool_id, directory, owner_of(capture.path()));
+  const std::vector<std::byte> bytes = as_capture(held);
+  bool follows_loss = held.follow_lost_ones;
+  extend(coverage, CaptureReader(bytes.data(), bytes.size(), "flight recorder"), [&](const EventBatch& batch) {
+    if (!std::exchange(follows_loss, false)) {
+      on_batch(batch);
+      return;
+    }
+    EventBatch broken = batch;
+    break_frames(capture.declarations(), broken);
+    on_batch(broken);
+  });
   return spool.decode(std::move(coverage), on_batch);
 }
 

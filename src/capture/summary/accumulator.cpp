@@ -67,6 +67,10 @@ void SummaryAccumulator::add_frames(const EventBatch& batch) {
   put_in_order(order);
   for (const Ordered& next : order) {
     const FrameMark& mark = batch.frame_marks[next.place];
+    if (mark.is_break) {
+      last_marks_ns_.erase(mark.stream);
+      continue;
+    }
     FrameStreamSummary& stream = summary_.frame_streams[mark.stream];
     const auto [last, is_first] = last_marks_ns_.try_emplace(mark.stream, mark.time_ns);
     if (!is_first) {

@@ -177,7 +177,12 @@ void BlockRing::take_all(const std::function<void(std::span<const std::byte> blo
     copy_out(bytes_, header_->capacity, kept.offset, block);
     take(block);
     give_up_oldest();
+    header_->taken.store(header_->first.load(std::memory_order_relaxed), std::memory_order_release);
   }
+}
+
+bool BlockRing::has_lost_blocks() const {
+  return header_->first.load(std::memory_order_relaxed) > header_->taken.load(std::memory_order_relaxed);
 }
 
 std::uint64_t block_ring_owner(const std::string& path) {
@@ -186,9 +191,8 @@ std::uint64_t block_ring_owner(const std::string& path) {
   return file && base::read_object_at(file.get(), ring, 0) && ring.magic == ring_magic ? ring.owner_pid : 0;
 }
 
-std::vector<std::vector<std::byte>> read_block_ring(const std::string& spool_id, const std::string& directory,
-                                                    uid_t owner) {
-  std::vector<std::vector<std::byte>> blocks;
+HeldBlocks read_block_ring(const std::string& spool_id, const std::string& directory, uid_t owner) {
+  HeldBlocks held;
   // Anybody may put a file of that name there: a pipe, or a large sparse file.
   const base::FileDescriptor file(
       ::open(block_ring_path(spool_id, directory).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
@@ -196,15 +200,16 @@ std::vector<std::vector<std::byte>> read_block_ring(const std::string& spool_id,
   RingHeader ring;
   if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
       (status.st_uid != ::geteuid() && status.st_uid != owner) || !base::read_object_at(file.get(), ring, 0)) {
-    return blocks;
+    return held;
   }
   const std::uint64_t capacity = ring.capacity;
   std::uint64_t first = ring.first.load();
   const std::uint64_t end = ring.end.load();
   if (ring.magic != ring_magic || capacity == 0 ||
       capacity > static_cast<std::uint64_t>(status.st_size) - sizeof(RingHeader) || end - first > capacity) {
-    return blocks;
+    return held;
   }
+  held.follow_lost_ones = first > ring.taken.load();
   const auto read = [&](std::uint64_t offset, std::span<std::byte> to) {
     const std::uint64_t at = offset % capacity;
     const std::size_t head = static_cast<std::size_t>(std::min<std::uint64_t>(to.size(), capacity - at));
@@ -225,9 +230,9 @@ std::vector<std::vector<std::byte>> read_block_ring(const std::string& spool_id,
       break;
     }
     first += block.size();
-    blocks.push_back(std::move(block));
+    held.blocks.push_back(std::move(block));
   }
-  return blocks;
+  return held;
 }
 
 }  // namespace kymo::capture

@@ -4,7 +4,8 @@
 //
 // Blocks are contiguous at logical offsets that only grow; the byte of a logical offset is at offset modulo capacity.
 // [first, end) are the offsets of complete blocks. A push releases old blocks before it overwrites them and publishes
-// the new one after writing it, so that a killed process leaves only complete blocks.
+// the new one after writing it, so that a killed process leaves only complete blocks. Those before `taken` were
+// passed on; those in [taken, first) are lost.
 #pragma once
 
 #include <atomic>
@@ -29,6 +30,7 @@ struct RingHeader {
   std::uint64_t owner_pid = 0;
   alignas(64) std::atomic<std::uint64_t> first{0};
   std::atomic<std::uint64_t> end{0};
+  std::atomic<std::uint64_t> taken{0};
 };
 static_assert(sizeof(RingHeader) == 128);
 
@@ -57,6 +59,9 @@ class BlockRing {
 
   /// Passes on every block, oldest first, and empties the ring.
   void take_all(const std::function<void(std::span<const std::byte> block)>& take);
+
+  /// Whether blocks were replaced since the last take_all(), or since the start.
+  [[nodiscard]] bool has_lost_blocks() const;
 
   [[nodiscard]] bool survives_kill() const { return !path_.empty(); }
   /// The size by now.
@@ -89,11 +94,15 @@ class BlockRing {
   std::chrono::nanoseconds duration_;
 };
 
-/// The complete blocks in a dead process's ring, oldest first. Nothing if there is no such ring, or it belongs neither
-/// to this user nor to `owner`. Trusts no byte.
-[[nodiscard]] std::vector<std::vector<std::byte>> read_block_ring(const std::string& spool_id,
-                                                                  const std::string& directory = "/dev/shm",
-                                                                  uid_t owner = static_cast<uid_t>(-1));
+/// What a dead process's ring holds.
+struct HeldBlocks {
+  std::vector<std::vector<std::byte>> blocks;  ///< the complete ones, oldest first
+  bool follow_lost_ones = false;               ///< BlockRing::has_lost_blocks()
+};
+
+/// Nothing if there is no such ring, or it belongs neither to this user nor to `owner`. Trusts no byte.
+[[nodiscard]] HeldBlocks read_block_ring(const std::string& spool_id, const std::string& directory = "/dev/shm",
+                                         uid_t owner = static_cast<uid_t>(-1));
 
 /// The process that created a ring; 0 if the file is no ring.
 [[nodiscard]] std::uint64_t block_ring_owner(const std::string& path);

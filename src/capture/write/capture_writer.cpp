@@ -6,6 +6,7 @@
 #include "base/event_lists.hpp"
 #include "capture/format/crc32c.hpp"
 #include "capture/format/declarations_codec.hpp"
+#include "capture/format/frame_breaks.hpp"
 #include "capture/summary/order.hpp"
 
 namespace kymo::capture {
@@ -96,10 +97,16 @@ void CaptureWriter::write(const EventBatch& batch) {
   try {
     write_full_index();
     if (has_unstated_loss_) {
-      write_loss(batch.start_ns);
-      encode(batch);
+      // Not in a block of its own: that would state that no scope is open.
+      EventBatch stating = batch;
+      state_loss(stating);
+      break_frames(declarations_.all(), stating);
+      encode(stating);
+      write_encoded(stating);
+      has_unstated_loss_ = false;
+    } else {
+      write_encoded(batch);
     }
-    write_encoded(batch);
   } catch (const WriteError&) {
     declarations_.add(batch.declarations);
     owes_declarations_ = true;
@@ -159,21 +166,15 @@ void CaptureWriter::count_unwritten(const EventBatch& batch) {
                        unwritten_.dropped_others != before.dropped_others;
 }
 
-void CaptureWriter::write_loss(std::int64_t time_ns) {
-  EventBatch loss;
-  loss.start_ns = time_ns;
-  loss.end_ns = time_ns;
-  TrackDeclaration& track = loss.declarations.tracks.emplace_back();
+void CaptureWriter::state_loss(EventBatch& batch) const {
+  TrackDeclaration& track = batch.declarations.tracks.emplace_back();
   track.id = unwritten_track;
   track.kind = TrackKind::queue;
   track.name = "(not written: no room in the file)";
-  ScopeRun& run = loss.runs.emplace_back();
+  ScopeRun& run = batch.runs.emplace_back();
   run.track = unwritten_track;
   run.dropped_scopes = unwritten_.dropped_scopes;
   run.dropped_others = unwritten_.dropped_others;
-  encode(loss);
-  write_encoded(loss);
-  has_unstated_loss_ = false;
 }
 
 std::uint64_t CaptureWriter::dropped_scopes() const {
@@ -248,23 +249,20 @@ void CaptureWriter::finish() {
   }
   ring_.reset();
   is_done_ = true;
-  const auto state_loss = [this] {
-    try {
-      if (has_unstated_loss_) {
-        write_loss(last_time_ns_);
-      }
-    } catch (const WriteError&) {
-      owes_declarations_ = true;
-    }
-  };
-  state_loss();
+  if (has_unstated_loss_) {
+    // The closing words state it.
+    EventBatch loss;
+    state_loss(loss);
+    declarations_.add(loss.declarations);
+    totals_[unwritten_track] = unwritten_;
+    totals_[unwritten_track].track = unwritten_track;
+  }
   if (summaries_) {
     write_summaries(summaries_->finish());
     summaries_.reset();
   }
   // From here on uses the room reserved for the closing words.
   destination_->begin_closing();
-  state_loss();
   try {
     write_closing_words(true);
   } catch (const WriteError&) {
@@ -347,11 +345,13 @@ void CaptureWriter::write_held() {
   if (!ring_ || is_done_) {
     return;
   }
-  ring_->take_all([this](std::span<const std::byte> block) {
+  bool follows_loss = ring_->has_lost_blocks();
+  ring_->take_all([&](std::span<const std::byte> block) {
     std::optional<BlockHeader> header = parse_header(block);
     if (!header) {
       return;
     }
+    header->level = follows_loss ? level_after_loss : std::uint16_t{0};
     write_full_index();
     write_blocks([&] {
       if (owes_declarations_) {
@@ -365,6 +365,7 @@ void CaptureWriter::write_held() {
       list_block(*header, bytes_written() + at);
     });
     owes_declarations_ = false;
+    follows_loss = false;
   });
 }
 

@@ -102,8 +102,8 @@ class CaptureWriter final : public Sink {
   /// Encodes events_raw_, the batch's events, as a block.
   void put_events(const EventBatch& batch);
   void write_encoded(const EventBatch& batch);
-  /// States the losses so far.
-  void write_loss(std::int64_t time_ns);
+  /// Adds what has not been written so far to a batch: as the drops of a track.
+  void state_loss(EventBatch& batch) const;
   void count_unwritten(const EventBatch& batch);
   void count_held();
   void write_summaries(const std::vector<FinishedSummary>& summaries);

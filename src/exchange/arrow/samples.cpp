@@ -139,15 +139,21 @@ class FrameRows final : public BlockRows<FrameRows> {
     rows_.clear();
     for (const FrameMark& mark : batch_.frame_marks) {
       Running& running = running_[mark.stream];
-      if (running.number != 0 && mark.time_ns < running.start_ns) {
+      if (mark.is_break) {
+        running.is_broken_off = running.number != 0;
+        continue;
+      }
+      const bool is_first = running.number == 0 || running.is_broken_off;
+      if (!is_first && mark.time_ns < running.start_ns) {
         continue;
       }
       const Stream& stream = value_of(streams_, mark.stream);
-      if (running.number != 0 && stream.is_taken && choice_.overlaps(running.start_ns, mark.time_ns)) {
+      if (!is_first && stream.is_taken && choice_.overlaps(running.start_ns, mark.time_ns)) {
         rows_.push_back(
             {stream.process, stream.name, running.number, running.start_ns, mark.time_ns - running.start_ns});
       }
-      ++running.number;
+      running.number += running.is_broken_off ? 0 : 1;
+      running.is_broken_off = false;
       running.start_ns = mark.time_ns;
     }
     fill_columns(processes_, rows_.size(), [this](std::size_t row) { return rows_[row].process; });
@@ -163,6 +169,7 @@ class FrameRows final : public BlockRows<FrameRows> {
   struct Running {
     std::uint64_t number = 0;
     std::int64_t start_ns = 0;
+    bool is_broken_off = false;
   };
   struct Row {
     std::uint32_t process = 0;

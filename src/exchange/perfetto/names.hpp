@@ -41,6 +41,7 @@ struct PerfettoFrames {
   std::string name;
   std::uint64_t number = 0;  ///< of the current frame: 1, 2, 3, ...; 0 before the first mark
   std::int64_t start_ns = 0;
+  bool is_broken_off = false;  ///< that frame begins with the next mark
 };
 
 /// A thread whose run states were observed: a row of its own beneath its process.

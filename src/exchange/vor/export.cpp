@@ -158,6 +158,9 @@ class VorExporter {
 
   void take_marks(const EventBatch& batch) {
     for (const FrameMark& mark : batch.frame_marks) {
+      if (mark.is_break) {
+        continue;  // the format's frames follow each other
+      }
       if (mark.stream != stream_) {
         other_marks_ += timeline_.frame_stream(mark.stream).process == process_ ? 1U : 0U;
         continue;

@@ -33,8 +33,9 @@ std::optional<Anchors> find_anchors(Align align, const MarkList& here, const Mar
     }
     const auto behind = std::upper_bound(here.frames.begin(), here.frames.end(), time_ns);
     const auto at = behind == here.frames.begin() ? behind : behind - 1;
-    const auto place = static_cast<std::size_t>(at - here.frames.begin());
-    return place < there.frames.size() ? std::optional(Anchors{*at, there.frames[place], place + 1}) : std::nullopt;
+    const FrameNumber number = here.number_at(static_cast<std::size_t>(at - here.frames.begin()));
+    const std::optional<std::size_t> place = there.place_of(number);
+    return place ? std::optional(Anchors{*at, there.frames[*place], number}) : std::nullopt;
   }
   // Numbers rise with time, but for those of several processes.
   const std::pair<std::uint64_t, std::int64_t>* latest = nullptr;
@@ -58,11 +59,13 @@ TimeRange range_there(TimeRange range, const Anchors& anchors) {
 }
 
 std::optional<Frame> frame_of(const MarkList& marks, FrameNumber number) {
-  if (number == 0 || number >= marks.frames.size()) {
+  const std::optional<std::size_t> place = marks.place_of(number);
+  if (!place || *place + 1 >= marks.frames.size() ||
+      std::binary_search(marks.broken_off.begin(), marks.broken_off.end(), *place + 1)) {
     return std::nullopt;
   }
-  const std::int64_t start_ns = marks.frames[static_cast<std::size_t>(number) - 1];
-  return Frame{start_ns, length_between(start_ns, marks.frames[static_cast<std::size_t>(number)])};
+  const std::int64_t start_ns = marks.frames[*place];
+  return Frame{start_ns, length_between(start_ns, marks.frames[*place + 1])};
 }
 
 }  // namespace kymo::panel

@@ -19,7 +19,9 @@ FrameCover::Part part_of(FrameStreamId stream, std::vector<std::int64_t> marks, 
 
 void FrameCover::add(const Piece& piece) {
   for (const timeline::DetailFrames& frames : piece->frames) {
-    if (frames.stream == stream_) {
+    if (frames.stream == stream_ && frames.is_break) {
+      is_broken_off_ = true;
+    } else if (frames.stream == stream_) {
       add({piece, &frames, false});
     }
   }

@@ -104,6 +104,7 @@ struct PanelData::FrameSearch {
   /// A search beyond the range for the mark next to it.
   struct Walk {
     std::optional<std::int64_t> best;
+    bool is_break = false;  // the best is no mark
     std::size_t read = 0;
     std::size_t lacking = 0;  // blocks and summaries that are not loaded
 
@@ -112,7 +113,7 @@ struct PanelData::FrameSearch {
     [[nodiscard]] bool is_long() const { return read >= most_ahead; }
   };
 
-  /// Calls visit(marks) for the stream's marks in a block.
+  /// Calls visit(marks, is_break) for the stream's marks in a block, and its breaks.
   template <typename Visit>
   void look_into(std::size_t block, Walk& walk, Visit&& visit) {
     ++walk.read;
@@ -123,7 +124,7 @@ struct PanelData::FrameSearch {
     }
     for (const timeline::DetailFrames& frames : piece->frames) {
       if (frames.stream == stream) {
-        visit(frames.marks_ns);
+        visit(frames.marks_ns, frames.is_break);
       }
     }
   }
@@ -150,7 +151,12 @@ struct PanelData::FrameSearch {
     const std::int64_t edge_ns = wanted.range.start_ns;
     const std::optional<std::int64_t> known = cover.last_mark_to(edge_ns);
     Walk walk{known};
-    const auto offer = [&](std::int64_t mark_ns) { walk.best = std::max(walk.best.value_or(mark_ns), mark_ns); };
+    const auto offer = [&](std::int64_t mark_ns, bool is_break) {
+      if (!walk.best || mark_ns > *walk.best) {
+        walk.best = mark_ns;
+        walk.is_break = is_break;
+      }
+    };
     for (std::size_t block = end; block-- > 0 && walk.may_go_on();) {
       const timeline::BlockPlace& place = list.blocks[block];
       const bool is_closer = !walk.best || place.end_ns > *walk.best;
@@ -165,7 +171,7 @@ struct PanelData::FrameSearch {
         const auto ends_before = [&](const Detail& piece) {
           for (const timeline::DetailFrames& frames : piece.frames) {
             if (frames.stream == stream && frames.last_mark_ns <= edge_ns) {
-              offer(frames.last_mark_ns);
+              offer(frames.last_mark_ns, false);
             }
           }
           return true;
@@ -175,15 +181,15 @@ struct PanelData::FrameSearch {
           continue;
         }
       }
-      look_into(block, walk, [&](const std::vector<std::int64_t>& marks) {
+      look_into(block, walk, [&](const std::vector<std::int64_t>& marks, bool is_break) {
         if (const auto behind = std::upper_bound(marks.begin(), marks.end(), edge_ns); behind != marks.begin()) {
-          offer(*(behind - 1));
+          offer(*(behind - 1), is_break);
         }
       });
     }
     if (walk.lacking != 0) {
       cover.set_incomplete();
-    } else if (walk.best && walk.best != known) {
+    } else if (walk.best && walk.best != known && !walk.is_break) {
       cover.add_mark_before(*walk.best);
     }
   }
@@ -211,15 +217,17 @@ struct PanelData::FrameSearch {
           continue;
         }
       }
-      look_into(block, walk, [&](const std::vector<std::int64_t>& marks) {
-        if (const auto at = std::lower_bound(marks.begin(), marks.end(), edge_ns); at != marks.end()) {
-          walk.best = std::min(walk.best.value_or(*at), *at);
+      look_into(block, walk, [&](const std::vector<std::int64_t>& marks, bool is_break) {
+        const auto at = std::lower_bound(marks.begin(), marks.end(), edge_ns);
+        if (at != marks.end() && (!walk.best || *at < *walk.best)) {
+          walk.best = *at;
+          walk.is_break = is_break;
         }
       });
     }
     if (walk.lacking != 0) {
       cover.set_incomplete();
-    } else if (walk.best && walk.best != known) {
+    } else if (walk.best && walk.best != known && !walk.is_break) {
       cover.add_mark(*walk.best);
     }
   }
@@ -276,6 +284,8 @@ std::optional<FrameNumber> PanelData::frame_number(FrameStreamId stream, std::in
   for (const FrameCover::Part& part : search.cover.parts()) {
     if (part.is_exact()) {
       const auto& known = part.frames->marks_ns;
+      // No frame begins with the last mark before a break.
+      marks -= !part.follows && marks != 0 && known.front() <= start_ns ? 1U : 0U;
       marks += static_cast<FrameNumber>(std::upper_bound(known.begin(), known.end(), start_ns) - known.begin());
       continue;
     }

@@ -138,9 +138,9 @@ class PanelData {
   /// The frames of a stream in a range, with those that only begin or end in it. Requests what is not decoded yet.
   [[nodiscard]] FrameCover frames(FrameStreamId stream, TimeRange range, Asker asker);
 
-  /// The number of the frame of a stream that begins at a time: its marks up to then, counted by summaries and the
-  /// blocks between them, of any time. Nothing before the first one, while these are being read, or if some are damaged
-  /// or gone.
+  /// The number of the frame of a stream that begins at a time: one more than end up to then. They are counted by
+  /// summaries and the blocks between them, of any time. Nothing before the first mark, while these are being read, or
+  /// if some are damaged or gone.
   [[nodiscard]] std::optional<FrameNumber> frame_number(FrameStreamId stream, std::int64_t start_ns, Asker asker);
 
   /// Blocks and summaries that end before a time, the latest first, as far back as a value may usefully hold.

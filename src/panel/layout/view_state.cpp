@@ -163,7 +163,8 @@ void ViewState::pin_number(FrameNumber number) {
 }
 
 void ViewState::resolve_number() {
-  // The first time up to which so many frames have begun, by bisection.
+  // Where the frame ends, by bisection: the first time up to which one more has begun. A mark before lost events has
+  // the number of the first frame behind them.
   while (number_wish_) {
     auto& [number, range] = *number_wish_;
     const std::int64_t middle_ns = range.start_ns + length_between(range.start_ns, range.end_ns) / 2;
@@ -172,12 +173,12 @@ void ViewState::resolve_number() {
       return;  // until it is read
     }
     if (range.start_ns < range.end_ns) {
-      (begun.value_or(0) >= number ? range.end_ns : range.start_ns) =
-          begun.value_or(0) >= number ? middle_ns : middle_ns + 1;
+      const bool is_behind = begun.value_or(0) > number;
+      (is_behind ? range.end_ns : range.start_ns) = is_behind ? middle_ns : middle_ns + 1;
       continue;
     }
-    if (begun == number) {
-      pin_at(middle_ns);
+    if (number != 0 && begun == number + 1) {
+      pin_at(middle_ns - 1);
     }
     number_wish_.reset();
   }

@@ -176,7 +176,7 @@ class ViewState {
   [[nodiscard]] const FlameLayout& flame_layout() const { return flame_layout_; }
   /// Whether the next frame may differ though nothing moves: data are being read, or the flame chart may have room for
   /// more.
-  [[nodiscard]] bool is_busy() const { return data_.is_busy() || flame_is_draft_; }
+  [[nodiscard]] bool is_busy() const { return data_.is_busy() || flame_is_draft_ || number_wish_; }
   /// The arrangement of tracks: threads, the main one first, then fibers, locks, queues and async lanes.
   [[nodiscard]] TrackView& tracks() { return tracks_; }
   /// The user's arrangement of metric rows.

@@ -43,6 +43,10 @@ class FrameList::Gatherer {
       if (mark.stream != FrameStreamId{key_.id}) {
         continue;
       }
+      if (mark.is_break) {
+        last_mark_.reset();
+        continue;
+      }
       number_ += last_mark_ ? 1U : 0U;
       if (last_mark_ && *last_mark_ >= key_.range.start_ns && mark.time_ns <= key_.range.end_ns &&
           (key_.times == nullptr || key_.times->overlap({*last_mark_, mark.time_ns}))) {
@@ -279,6 +283,22 @@ class InnerList::Gatherer {
   std::optional<std::int64_t> self_ns_;
 };
 
+FrameNumber MarkList::number_at(std::size_t place) const {
+  const auto behind = std::upper_bound(broken_off.begin(), broken_off.end(), place);
+  return place + 1 - static_cast<FrameNumber>(behind - broken_off.begin());
+}
+
+std::optional<std::size_t> MarkList::place_of(FrameNumber number) const {
+  if (number == 0 || number > frames.size()) {
+    return std::nullopt;
+  }
+  auto place = static_cast<std::size_t>(number) - 1;
+  for (const std::size_t broken : broken_off) {
+    place += broken <= place + 1 ? 1U : 0U;
+  }
+  return place < frames.size() ? std::optional(place) : std::nullopt;
+}
+
 /// Gathers the marks of a frame stream, and sync points.
 class MarkList::Gatherer {
  public:
@@ -289,7 +309,7 @@ class MarkList::Gatherer {
   void take(const EventBatch& batch) {
     for (const FrameMark& mark : batch.frame_marks) {
       if (mark.stream.value() == key_.id && frames_.size() < most_marks) {
-        frames_.push_back(mark.time_ns);
+        frames_.emplace_back(mark.time_ns, mark.is_break);
       }
     }
     for (const SyncPoint& point : batch.sync_points) {
@@ -301,14 +321,25 @@ class MarkList::Gatherer {
   }
 
   [[nodiscard]] MarkList result() const {
-    MarkList list{frames_, {sync_points_.begin(), sync_points_.end()}};
-    std::sort(list.frames.begin(), list.frames.end());
+    MarkList list{{}, {sync_points_.begin(), sync_points_.end()}};
+    std::vector<std::pair<std::int64_t, bool>> marks = frames_;
+    std::stable_sort(marks.begin(), marks.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    bool follows_break = false;
+    for (const auto& [time_ns, is_break] : marks) {
+      if (!is_break) {
+        if (follows_break && !list.frames.empty()) {
+          list.broken_off.push_back(list.frames.size());
+        }
+        list.frames.push_back(time_ns);
+      }
+      follows_break = is_break;
+    }
     return list;
   }
 
  private:
   ListKey key_;
-  std::vector<std::int64_t> frames_;
+  std::vector<std::pair<std::int64_t, bool>> frames_;  // marks and breaks
   std::map<std::uint64_t, std::int64_t> sync_points_;
 };
 

@@ -172,9 +172,16 @@ struct MarkList {
   class Gatherer;
   static constexpr std::size_t most_marks = 2'000'000;  ///< of each; later ones are left out
 
-  std::vector<std::int64_t> frames;  ///< where frame 1, 2, ... begin, and where the last one ends
+  std::vector<std::int64_t> frames;  ///< where frames begin, by ascending time, and where the last one ends
   std::vector<std::pair<std::uint64_t, std::int64_t>>
       sync_points;  ///< by ascending number, with the first time of each
+  std::vector<std::size_t> broken_off =
+      {};  ///< places in `frames`, ascending: no frame ends there, as marks may be missing before
+
+  /// The number of the frame that begins at a place.
+  [[nodiscard]] FrameNumber number_at(std::size_t place) const;
+  /// Where a frame begins.
+  [[nodiscard]] std::optional<std::size_t> place_of(FrameNumber number) const;
 };
 
 /// The times at which a scope of a site was open on any thread.

@@ -130,6 +130,7 @@ class RunSamples {
     FrameStreamId id;
     Reservoir* values = nullptr;
     std::int64_t last_ns = 0;
+    bool is_broken_off = false;
   };
   struct Metric {
     MetricId id;
@@ -205,10 +206,14 @@ class RunSamples {
     for (const FrameMark& mark : marks_) {
       Stream& stream = streams_[mark.stream];
       const bool is_first = stream.values == nullptr;
+      const bool follows_break = std::exchange(stream.is_broken_off, mark.is_break);
+      if (mark.is_break) {
+        continue;
+      }
       if (is_first) {
         const std::string& name = timeline_.frame_stream(source.find(mark.stream)).name;
         stream.values = &values_of({ThingKind::frames, name, {}, {}, {}, "ns"});
-      } else {
+      } else if (!follows_break) {
         stream.values->add(std::max(static_cast<double>(mark.time_ns) - static_cast<double>(stream.last_ns), 0.0));
       }
       stream.last_ns = is_first ? mark.time_ns : std::max(stream.last_ns, mark.time_ns);

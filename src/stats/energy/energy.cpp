@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <span>
 #include <unordered_map>
 
 #include <kymo/batch_cursor.hpp>
@@ -90,7 +91,7 @@ class EnergyGathering {
     }
     threads_.survey(batch);
     for (const FrameMark& mark : batch.frame_marks) {
-      frame_marks_[mark.stream].push_back(mark.time_ns);
+      frame_marks_[mark.stream].push_back(mark);
     }
   }
 
@@ -284,6 +285,20 @@ class EnergyGathering {
                      [](const SpanEnergy& a, const SpanEnergy& b) { return a.energy.joules > b.energy.joules; });
   }
 
+  /// Adds the frames between marks that follow each other.
+  static void put_frames_between(std::span<const FrameMark> marks, const PowerMachine& machine, FrameEnergy& row) {
+    if (marks.size() < 2) {
+      return;
+    }
+    row.count += marks.size() - 1;
+    for (std::size_t i = 0; i + 1 < marks.size(); ++i) {
+      row.unresolved += is_shorter(marks[i].time_ns, marks[i + 1].time_ns, machine.machine) ? 1U : 0U;
+    }
+    // Frames are contiguous, so only the start of the first and the end of the last are uncertain.
+    row.machine += machine.machine.between(marks.front().time_ns, marks.back().time_ns);
+    row.gpu += machine.gpu.between(marks.front().time_ns, marks.back().time_ns);
+  }
+
   void put_frames() {
     std::map<std::pair<ProcessId, std::string>, FrameEnergy> rows;
     std::map<std::pair<ProcessId, std::string>, std::set<ProcessId>> owners;
@@ -291,20 +306,21 @@ class EnergyGathering {
       if (marks.size() < 2) {
         continue;
       }
-      std::sort(marks.begin(), marks.end());
+      std::stable_sort(marks.begin(), marks.end(),
+                       [](const FrameMark& a, const FrameMark& b) { return a.time_ns < b.time_ns; });
       const FrameStreamDeclaration& declared = timeline_.frame_stream(stream);
       const PowerMachine& machine = power_.machine_of(declared.process);
       const std::pair<ProcessId, std::string> key(options_.by_process ? declared.process : ProcessId{}, declared.name);
       FrameEnergy& row = rows.try_emplace(key, FrameEnergy{stream, 0, 0, 0, {}, {}}).first->second;
       owners[key].insert(declared.process);
       row.processes = owners[key].size();
-      row.count += marks.size() - 1;
-      for (std::size_t i = 0; i + 1 < marks.size(); ++i) {
-        row.unresolved += is_shorter(marks[i], marks[i + 1], machine.machine) ? 1U : 0U;
+      const std::span<const FrameMark> all(marks);
+      for (std::size_t first = 0, end = 0; end <= all.size(); ++end) {
+        if (end == all.size() || all[end].is_break) {
+          put_frames_between(all.subspan(first, end - first), machine, row);
+          first = end + 1;
+        }
       }
-      // Frames are contiguous, so only the start of the first and the end of the last are uncertain.
-      row.machine += machine.machine.between(marks.front(), marks.back());
-      row.gpu += machine.gpu.between(marks.front(), marks.back());
     }
     for (const auto& [key, row] : rows) {
       result_.frame_streams.push_back(row);
@@ -323,7 +339,7 @@ class EnergyGathering {
   const Timeline& timeline_;
   const EnergyOptions& options_;
   EnergyStatistics result_;
-  std::map<FrameStreamId, std::vector<std::int64_t>> frame_marks_;
+  std::map<FrameStreamId, std::vector<FrameMark>> frame_marks_;
   PowerReadings power_;
   SharingThreads<Thread> threads_;
   SiteRows rows_;

@@ -194,6 +194,7 @@ Instances frames_of_main_streams(const Timeline& timeline) {
   struct Mark {
     std::int64_t time_ns;
     TrackId track;
+    bool is_break;
   };
   std::map<FrameStreamId, std::vector<Mark>> marks;
   std::size_t count = 0;
@@ -207,7 +208,7 @@ Instances frames_of_main_streams(const Timeline& timeline) {
         found.is_cut = true;
         break;
       }
-      marks[mark.stream].push_back({mark.time_ns, mark.track});
+      marks[mark.stream].push_back({mark.time_ns, mark.track, mark.is_break});
       ++count;
     }
   }
@@ -215,12 +216,17 @@ Instances frames_of_main_streams(const Timeline& timeline) {
     const RecordedFrames recorded(timeline, timeline.frame_stream(stream).process);
     std::stable_sort(of_stream.begin(), of_stream.end(),
                      [](const Mark& a, const Mark& b) { return a.time_ns < b.time_ns; });
+    std::uint64_t number = 0;
     for (std::size_t i = 1; i < of_stream.size(); ++i) {
       const Mark& start = of_stream[i - 1];
-      if (!is_usable_time(start.time_ns) || !is_usable_time(of_stream[i].time_ns) || !recorded.has(i)) {
+      const Mark& end = of_stream[i];
+      if (start.is_break || end.is_break) {
         continue;
       }
-      found.all.push_back({start.time_ns, of_stream[i].time_ns - start.time_ns, of_stream[i].track, i});
+      ++number;
+      if (is_usable_time(start.time_ns) && is_usable_time(end.time_ns) && recorded.has(number)) {
+        found.all.push_back({start.time_ns, end.time_ns - start.time_ns, end.track, number});
+      }
     }
   }
   sort_by_start(found.all);
