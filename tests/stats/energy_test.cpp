@@ -519,5 +519,19 @@ TEST(Energy, BoundContainsTheTruthWhateverRuns) {
   }
 }
 
+TEST(Energy, OfFramesIsWithoutWhatIsBetweenLostEvents) {
+  PowerRecording recording;
+  recording.metric(energy_metric(), sample_energy(TruePower{.constant = 10}, {}));
+  recording.scope(second, 9 * second, TrackId{1}, "work");
+  for (const std::int64_t mark : {1, 2, 3, 7, 8}) {
+    recording.frame_mark(mark * second);
+  }
+  recording.frame_break(5 * second);
+  const EnergyStatistics statistics = stats::gather_energy(recording.make_timeline(3));
+  ASSERT_EQ(statistics.frame_streams.size(), 1U);
+  EXPECT_EQ(statistics.frame_streams[0].count, 3U);
+  EXPECT_NEAR(statistics.frame_streams[0].machine.joules, 30, 1e-6);
+}
+
 }  // namespace
 }  // namespace kymo::test

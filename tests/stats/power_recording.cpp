@@ -263,6 +263,12 @@ std::vector<std::byte> PowerRecording::make_capture(unsigned blocks, std::uint32
           extend(mark);
         }
       }
+      for (const std::int64_t time_ns : breaks_) {
+        if (is_inside(time_ns)) {
+          batch.frame_marks.push_back({FrameStreamId{1}, {}, time_ns, true});
+          extend(time_ns);
+        }
+      }
       for (std::size_t i = 0; i < syncs_.size(); ++i) {
         if (is_inside(syncs_[i])) {
           batch.sync_points.push_back({i + 1, threads_.empty() ? queue_track : threads_.begin()->first, syncs_[i]});

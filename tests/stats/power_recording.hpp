@@ -76,6 +76,8 @@ class PowerRecording {
   /// Makes a track that of a fiber. Scopes of that name on other tracks are its runs.
   void fiber(TrackId track, const std::string& name) { fibers_[track] = name; }
   void frame_mark(std::int64_t time_ns) { marks_.push_back(time_ns); }
+  /// Events before it are missing.
+  void frame_break(std::int64_t time_ns) { breaks_.push_back(time_ns); }
   void sync_point(std::int64_t time_ns) { syncs_.push_back(time_ns); }
   void metric(MetricDeclaration metric, const MetricSeries& series);
 
@@ -110,6 +112,7 @@ class PowerRecording {
   std::map<std::string, std::string> holders_;  // of waits, by the name in sites_
   std::vector<SpanEvent> spans_;
   std::vector<std::int64_t> marks_;
+  std::vector<std::int64_t> breaks_;
   std::vector<std::int64_t> syncs_;
   std::vector<std::pair<MetricDeclaration, MetricSeries>> metrics_;
   mutable std::vector<std::vector<std::byte>> files_;
