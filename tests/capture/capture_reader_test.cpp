@@ -5,11 +5,13 @@
 #include <fstream>
 #include <random>
 #include <set>
+#include <span>
 #include <thread>
 
 #include "capture/capture_fixture.hpp"
 #include "capture/format/block.hpp"
 #include "capture/format/crc32c.hpp"
+#include "capture/format/frame_breaks.hpp"
 #include "capture/sample_batches.hpp"
 #include "support/rounds.hpp"
 
@@ -420,6 +422,28 @@ TEST(CaptureReader, AZstdBlockThatPromisesMoreThanItHoldsIsRefused) {
   encode_header(header, header_bytes);
   std::copy(header_bytes.begin(), header_bytes.end(), bytes.begin() + preamble_size);
   EXPECT_TRUE(open_bytes(bytes).blocks().empty());
+}
+
+// A small file may declare millions, and consist of blocks that all say that events before them are missing.
+TEST(CaptureReader, ABlockAfterLostEventsTakesLittleMemoryHoweverManyStreamsThereAre) {
+  EventBatch batch;
+  batch.frame_marks.push_back({FrameStreamId{1}, TrackId{1}, 5});
+  auto options = test::sample_options();
+  for (std::uint32_t id = 1; id <= 5'000; ++id) {
+    options.declarations.frame_streams.push_back({FrameStreamId{id}, ProcessId{1}, ""});
+  }
+  Bytes bytes = test::write_capture({batch}, false, std::move(options));
+  const BlockInfo last = open_bytes(bytes).blocks().back();
+  ASSERT_EQ(last.kind, BlockKind::events);
+  const auto head = std::span(bytes).subspan(static_cast<std::size_t>(last.offset)).first<block_header_size>();
+  BlockHeader header = parse_header(head).value();
+  header.level = level_after_loss;
+  encode_header(header, head);
+  const CaptureReader reader = open_bytes(bytes);
+  ASSERT_TRUE(reader.read(reader.blocks().back(), batch));
+  EXPECT_EQ(batch.frame_marks.size(), most_broken_streams + 1);
+  EXPECT_TRUE(batch.frame_marks.front().is_break);
+  EXPECT_FALSE(batch.frame_marks.back().is_break);
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ class CaptureReader::Implementation {
     });
     if (!is_sound) {
       batch = EventBatch();
-    } else if (block.level == capture::level_after_loss &&
+    } else if (block.kind == BlockKind::events && block.level == capture::level_after_loss &&
                (parts == BatchParts::everything || parts == BatchParts::others)) {
       capture::break_frames(declarations_.all(), batch);
     }

@@ -178,7 +178,7 @@ void ViewState::resolve_number() {
       continue;
     }
     if (number != 0 && begun == number + 1) {
-      pin_at(middle_ns - 1);
+      pin_at(std::max(middle_ns, std::numeric_limits<std::int64_t>::min() + 1) - 1);
     }
     number_wish_.reset();
   }
