@@ -13,12 +13,18 @@ inline std::uint64_t load_counter() noexcept {
   // Volatile: loaded each time, as the counter would be read.
   return *static_cast<const volatile std::uint64_t*>(&frozen_counter);
 }
+inline CounterHalves load_counter_halves() noexcept {
+  const std::uint64_t count = load_counter();
+  return {static_cast<std::uint32_t>(count), static_cast<std::uint32_t>(count >> 32U)};
+}
 
 }  // namespace kymo::detail
 
 #define read_counter load_counter
+#define read_counter_halves load_counter_halves
 #include <kymo/kymo.hpp>
 #undef read_counter
+#undef read_counter_halves
 
 #include <exception>
 

@@ -27,19 +27,17 @@ namespace {
 /// Words of a batch, as drained by the collector before it hands a batch on.
 constexpr std::size_t batch_words = 131'072;
 
-std::uint64_t word_of(std::int64_t time_ns, std::uint64_t tag) {
-  return (static_cast<std::uint64_t>(time_ns) << detail::time_shift) | tag;
-}
-
 /// One thread that calls a function repeatedly: 20 ns inside, 15 ns between calls.
 std::vector<std::uint64_t> regular_words() {
   std::vector<std::uint64_t> words;
-  std::int64_t time_ns = 0;
+  std::uint64_t count = 0;
   std::uint64_t random = 1;
   while (words.size() < batch_words) {
     random = random * 6364136223846793005U + 1442695040888963407U;
-    words.push_back(word_of(time_ns += 15 + static_cast<std::int64_t>(random >> 62U), detail::open_tag(1)));
-    words.push_back(word_of(time_ns += 20, detail::kind_tag(detail::WordKind::close, 0)));
+    count += 15 + (random >> 62U);
+    words.push_back(detail::word_of(detail::open_tag(1), count));
+    count += 20;
+    words.push_back(detail::word_of(detail::kind_tag(detail::WordKind::close, 0), count));
   }
   return words;
 }
@@ -50,11 +48,12 @@ std::vector<std::uint64_t> generated_words() {
   EventBatch batch;
   generator.next(batch, ScopeGenerator::thread_count * batch_words);
   std::vector<std::uint64_t> words;
-  std::int64_t time_ns = 0;
+  std::uint64_t count = 0;
   for (const ScopeEvent& event : batch.runs.front().events) {
     const std::uint64_t tag =
         event.is_open() ? detail::open_tag(event.site.value()) : detail::kind_tag(detail::WordKind::close, event.depth);
-    words.push_back(word_of(time_ns += 10 + event.time_ns % 8, tag));
+    count += 10 + static_cast<std::uint64_t>(event.time_ns) % 8;
+    words.push_back(detail::word_of(tag, count));
   }
   return words;
 }
@@ -81,8 +80,16 @@ class Load {
       decoder_.decode(std::span(words_).subspan(begin, size), batch_, context);
     }
     decoder_.end_track(batch_, 0);
-    base_ += (words_.back() >> detail::time_shift) + 1'000;
     sequence_ += words_.size();
+  }
+
+  /// Moves the words behind those decoded last.
+  void move_on() {
+    const std::uint64_t by = count_of(words_.back()) + 1'000 - base_;
+    base_ += by;
+    for (std::uint64_t& word : words_) {
+      word = detail::word_of(detail::tag_of(word), count_of(word) + by);
+    }
   }
 
   [[nodiscard]] const EventBatch& batch() const { return batch_; }
@@ -91,13 +98,15 @@ class Load {
  private:
   static constexpr std::size_t chunk_words = 8'000;
 
+  static std::uint64_t count_of(std::uint64_t word) { return detail::shifted_count_of(word) >> detail::tag_bits; }
+
   std::vector<std::uint64_t> words_;
   record::ClockMap clock_{1.0};
   record::SampleGatherer samples_;
   record::AsyncSpans async_spans_;
   record::TrackDecoder decoder_{TrackId{1}};
   EventBatch batch_;
-  std::uint64_t base_ = 1'000;
+  std::uint64_t base_ = 0;
   std::uint64_t sequence_ = 0;
 };
 
@@ -119,10 +128,12 @@ void time_step(benchmark::State& state, Words words, Prepare&& prepare, Step&& s
   Load load(words());
   std::vector<double> costs_ns;
   for (int warm_up = 0; warm_up < 16; ++warm_up) {
+    load.move_on();
     prepare(load);
     step(load);
   }
   for (auto _ : state) {
+    load.move_on();
     prepare(load);
     Cost cost;
     measure(cost, 1, [&](std::size_t) { step(load); });

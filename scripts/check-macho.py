@@ -23,7 +23,7 @@ SYSTEM_LIBRARIES = {"/usr/lib/libSystem.B.dylib", "/usr/lib/libc++.1.dylib"}
 
 # The required files, and the minimum exports of each.
 FILES = {
-    "src/libkymo.dylib": {"_kymo_thread_v2", "_kymo_scopes_on_v1", "_kymo_open_slow_v2"},
+    "src/libkymo.dylib": {"_kymo_thread_v3", "_kymo_scopes_on_v1", "_kymo_open_slow_v3"},
     "src/libkymo_sense.dylib": {"_kymo_start_sampling_v1", "_kymo_stop_sampling_v1"},
     "src/libkymo_analysis.dylib": set(),
     "apps/kymo/kymo": set(),

@@ -36,7 +36,7 @@ constexpr const char* literal_or_use_KYMO_SCOPE_DYNAMIC(const T& /*text*/) noexc
 /// or in a forked child closes nothing.
 class ScopeGuard {
  public:
-  KYMO_SKIP
+  __attribute__((always_inline)) KYMO_SKIP
   explicit ScopeGuard(kymo_site& site) noexcept : token_(open(site)) {}
 
   /// For KYMO_SCOPE_DYNAMIC: `with_name` passes the name to its argument. Called at most once, and only if the name is
@@ -148,12 +148,23 @@ class ScopeGuard {
   static void probe_close() noexcept {}
 #endif
 
-  KYMO_SKIP
+  __attribute__((always_inline)) KYMO_SKIP
   static ScopeToken open(kymo_site& site) noexcept {
     if constexpr (has_probes) {
       probe_open(site.name[0] != '\0' ? site.name : site.function, site);
     }
-    return scopes_on() ? open_scope(site) : ScopeToken{};
+    if (!scopes_on()) {
+      return {};
+    }
+    ScopeToken token = open_scope(site);
+#if !defined(__clang__)
+    // Or GCC would copy the rest of the block for each way to open a scope.
+    __asm__("" : "+r"(token.word));
+#endif
+    if (token.word == 0) {
+      __builtin_unreachable();
+    }
+    return token;
   }
 
   /// Opens a scope with a name made at run time.

@@ -8,7 +8,7 @@ namespace {
 
 /// Opens a scope that began at `start`. Returns false if the hot path cannot do it.
 bool open_at(kymo_site& site, std::uint64_t start, detail::ScopeToken& token) {
-  detail::ThreadState* const state = kymo_thread_v2;
+  detail::ThreadState* const state = kymo_thread_v3;
   const std::uint64_t key = state->key;
   if (!detail::is_free(key) || (__atomic_load_n(&site.id, __ATOMIC_ACQUIRE) == 0 && kymo_declare_site_v1(&site) == 0)) {
     return false;
@@ -17,10 +17,9 @@ bool open_at(kymo_site& site, std::uint64_t start, detail::ScopeToken& token) {
   detail::make_busy(*state);
   detail::signal_fence();
   std::uint64_t* const cursor = detail::cursor_of(*state).load(__ATOMIC_RELAXED);
-  const std::uint64_t time = detail::time_field_of(*state, start);
-  const bool has_room = detail::has_room(*state, cursor, detail::depth_of(key) + 2) && detail::is_in_reach(time);
+  const bool has_room = detail::has_room(state->scopes_end, cursor, detail::depth_of(key) + 2);
   if (has_room) {
-    *cursor = time | detail::open_tag(id);
+    *cursor = detail::word_of(detail::open_tag(id), start);
     detail::cursor_of(*state).store(cursor + 1, __ATOMIC_RELEASE);
     token = {key + 1};
   }
@@ -31,9 +30,10 @@ bool open_at(kymo_site& site, std::uint64_t start, detail::ScopeToken& token) {
 
 /// Whether the current chunk of this thread has room to open and close `count` scopes.
 bool has_room_for(std::uint64_t count) {
-  detail::ThreadState& state = *kymo_thread_v2;
-  return detail::is_free(state.key) && detail::has_room(state, detail::cursor_of(state).load(__ATOMIC_RELAXED),
-                                                        detail::depth_of(state.key) + 2 * count);
+  detail::ThreadState& state = *kymo_thread_v3;
+  return detail::is_free(state.key) &&
+         detail::has_room(state.scopes_end, detail::cursor_of(state).load(__ATOMIC_RELAXED),
+                          detail::depth_of(state.key) + 2 * count);
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ CallStack& CallStack::of_thread() {
 /// Defers the open unless there would be no room to write it later: a new chunk cannot hold earlier times. In that case
 /// all deferred opens are written at once, however short the calls.
 void CallStack::begin(Call& call) {
-  if (!detail::is_free(kymo_thread_v2->key)) {
+  if (!detail::is_free(kymo_thread_v3->key)) {
     static_cast<void>(kymo_prepare_thread());
   }
   const std::uint64_t now = detail::read_counter();

@@ -14,7 +14,7 @@ void LeafCalls::take(const Look& look) {
     return;  // another thread's call came first
   }
   const bool is_short = detail::read_counter() - look.begun < longest_;
-  const bool is_alone = detail::cursor_of(*kymo_thread_v2).load(__ATOMIC_RELAXED) == look.cursor;
+  const bool is_alone = detail::cursor_of(*kymo_thread_v3).load(__ATOMIC_RELAXED) == look.cursor;
   function.unlike_a_leaf += is_short && is_alone ? 0U : 1U;
   const bool is_leaf = ++function.calls == looked_at && function.unlike_a_leaf <= most_unlike;
   if (is_leaf) {

@@ -55,7 +55,7 @@ class LeafCalls {
     if (!are_thinned() || is_known) {
       return {};
     }
-    return {&function, detail::read_counter(), detail::cursor_of(*kymo_thread_v2).load(__ATOMIC_RELAXED)};
+    return {&function, detail::read_counter(), detail::cursor_of(*kymo_thread_v3).load(__ATOMIC_RELAXED)};
   }
   /// Before its scope closes.
   static void finish(const Look& look) {

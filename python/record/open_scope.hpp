@@ -12,7 +12,7 @@ inline void close_in_any_order(const detail::ScopeToken& token) {
   if (token.word == 0) {
     return;
   }
-  const std::uint64_t key = kymo_thread_v2->key;
+  const std::uint64_t key = kymo_thread_v3->key;
   const bool is_closed_already = is_recorded(token) &&
                                  detail::generation_of(key) == detail::generation_of(token.word) &&
                                  detail::depth_of(key) < detail::depth_of(token.word);

@@ -117,7 +117,7 @@ PyObject* add_argument(PyObject* self, PyObject* const* arguments, Py_ssize_t co
     return PyErr_Format(PyExc_TypeError, "argument() takes a name, a str, and a value");
   }
   const bool is_innermost = scope.is_open && is_recorded(scope.token) && detail::accepts_argument() &&
-                            kymo_thread_v2->key == scope.token.word;
+                            kymo_thread_v3->key == (scope.token.word & ~detail::slow_bit);
   if (is_innermost) {
     KeptArguments one;
     one.add(arguments[0], arguments[1]);

@@ -284,7 +284,7 @@ PyObject* follow(PyObject*, PyObject* coroutine) {
   made->whole = {};
   made->wait = {};
   made->is_running = false;
-  if (detail::scopes_on() && detail::depth_of(kymo_thread_v2->key) > 0) {
+  if (detail::scopes_on() && detail::depth_of(kymo_thread_v3->key) > 0) {
     made->flow = flow_mark | ++last_flow;
     kymo::flow_begin(made->flow);
   }

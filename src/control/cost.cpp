@@ -24,16 +24,16 @@ constexpr int rounds = 25;
 /// Gives the calling thread a temporary state. Signals are blocked, so that no handler's scope is lost in it.
 class BorrowedState {
  public:
-  explicit BorrowedState(detail::ThreadState& state) : previous_(kymo_thread_v2) {
+  explicit BorrowedState(detail::ThreadState& state) : previous_(kymo_thread_v3) {
     sigset_t all;
     sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &mask_);
-    kymo_thread_v2 = &state;
+    kymo_thread_v3 = &state;
   }
   BorrowedState(const BorrowedState&) = delete;
   BorrowedState& operator=(const BorrowedState&) = delete;
   ~BorrowedState() {
-    kymo_thread_v2 = previous_;
+    kymo_thread_v3 = previous_;
     ::pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
   }
 
@@ -69,7 +69,6 @@ double measure_empty_scope_ns() noexcept {
   const BorrowedState borrowed(state);
   for (int round = 0; round < rounds; ++round) {
     detail::cursor_of(state).store(chunk.get(), std::memory_order_relaxed);
-    state.time_base = detail::read_counter();
     const std::uint64_t start_ns = detail::monotonic_ns();
     for (std::size_t i = 0; i < scopes_a_round; ++i) {
       detail::close_scope(detail::open_scope(site));

@@ -583,6 +583,28 @@ TEST_F(Record, AProcessInATimeNamespaceOfItsOwnSaysWhatThatAddsToItsClock) {
   EXPECT_LT(timeline.range().end_ns - timeline.range().start_ns, 1'800'000'000'000);
 }
 
+TEST_F(Record, WhereTheKernelDoesNotTrustTheCounterItsClockIsRead) {
+  const std::vector<std::string> other_clock{
+      "unshare",
+      "-m",
+      "/bin/sh",
+      "-c",
+      "mount -t tmpfs none /sys/devices/system/clocksource/clocksource0 && exec \"$@\"",
+      "sh"};
+  const auto run = [&](std::vector<std::string> command) {
+    command.insert(command.begin(), other_clock.begin(), other_clock.end());
+    return run_any(command, {{"KYMO_RECORD", "clock.kymo"}, {"KYMO_SAMPLE", "0"}}).status;
+  };
+  if (run({"true"}) != 0) {
+    GTEST_SKIP() << "this user may not mount anything";
+  }
+  EXPECT_EQ(run({RECORDED_PROGRAM, "kill", "20000"}), -SIGKILL);
+  EXPECT_EQ(kymo({"recover", "clock.kymo"}).status, 0);
+  EXPECT_NE(kymo({"info", "clock.kymo"}).out.find("clock clock_monotonic"), std::string::npos);
+  EXPECT_EQ(count_of("clock.kymo", "work"), 20'000U);
+  EXPECT_EQ(stats_of("clock.kymo")["sites"][0]["unbalanced"], 0U);
+}
+
 TEST_F(Record, TriggerOfWhatDoesNotRecordIsAnError) {
   ChildProcess sleeping({"/bin/sleep", "60"});
   const CommandResult result = kymo({"trigger", std::to_string(sleeping.pid())});

@@ -180,8 +180,8 @@ TEST_F(RecordingTest, SequencesOfATrackAreWithoutGapsAndOverlaps) {
 
 /// Free words of the calling thread's chunk, beyond those that its open scopes need for their closes.
 std::int64_t unreserved_words() {
-  const detail::ThreadState& own = *kymo_thread_v2;
-  const std::uint64_t* const cursor = detail::cursor_of(*kymo_thread_v2).load(std::memory_order_relaxed);
+  const detail::ThreadState& own = *kymo_thread_v3;
+  const std::uint64_t* const cursor = detail::cursor_of(*kymo_thread_v3).load(std::memory_order_relaxed);
   return own.scopes_end + (detail::words_of_a_scope - 1) - cursor -
          static_cast<std::int64_t>(detail::depth_of(own.key));
 }
@@ -313,6 +313,40 @@ TEST_F(RecordingTest, AScopeSkippedByLongjmpIsClosedWithItsParent) {
   EXPECT_FALSE(scopes[1].is_forced);
   EXPECT_EQ(scopes[2].name, "after");
   EXPECT_EQ(scopes[2].depth, 0U);
+}
+
+TEST_F(RecordingTest, AfterALeftOutScopeThatLongjmpSkippedLaterScopesHaveTheirArguments) {
+  static kymo_site site = {0, detail::left_out_mark, "left out", "", "", 0, KYMO_SITE_SCOPE};
+  {
+    KYMO_SCOPE("parent");
+    static_cast<void>(detail::open_scope(site));  // never closed
+    KYMO_ARG("lost", 1);
+  }
+  frame_mark();
+  {
+    KYMO_SCOPE("later");
+    KYMO_ARG("kept", 2);
+    const detail::ScopeToken outer = detail::open_scope(site);
+    const detail::ScopeToken inner = detail::open_scope(site);
+    KYMO_ARG("lost too", 3);
+    {
+      KYMO_SCOPE("within");
+      KYMO_ARG("kept as well", 4);
+    }
+    detail::close_scope(inner);
+    KYMO_ARG("also lost", 5);
+    detail::close_scope(outer);
+    KYMO_ARG("kept again", 6);
+  }
+  std::vector<std::uint64_t> kept;
+  for (const EventBatch& batch : recorded()) {
+    for (const ScopeRun& run : batch.runs) {
+      for (const ScopeArgument& argument : run.arguments) {
+        kept.push_back(argument.value.bits);
+      }
+    }
+  }
+  EXPECT_EQ(kept, (std::vector<std::uint64_t>{2, 4, 6}));
 }
 
 }  // namespace

@@ -281,9 +281,9 @@ TEST_F(LeftOutTest, ASiteIsLookedAtOnce) {
   kymo_scope_end(kymo_scope_begin(&left_out));
   const std::uint32_t id = passing.id;
   EXPECT_NE(id, 0U);
-  EXPECT_FALSE(is_left_out(passing));
+  EXPECT_FALSE(detail::is_left_out(passing));
   EXPECT_EQ(left_out.id, 0U);
-  EXPECT_TRUE(is_left_out(left_out));
+  EXPECT_TRUE(detail::is_left_out(left_out));
   // Nobody can read a name there.
   passing.name = reinterpret_cast<const char*>(1);
   left_out.name = reinterpret_cast<const char*>(1);

@@ -249,5 +249,23 @@ TEST_F(ThreadStatesTest, WhatAProcessObservedJoinsTheCaptureThatItRecordedBeside
   EXPECT_EQ(Timeline(directory_ / "merged.kymo").processes().size(), 1U);
 }
 
+TEST_F(ThreadStatesTest, WhatAProcessRecordedBeforeAnExecStaysApartIfItsThreadsAreInMemoryOnly) {
+  for (const bool is_closed : {true, false}) {
+    capture::CaptureWriterOptions options;
+    options.header.owner_pid = 50;
+    options.declarations.processes.push_back({ProcessId{1}, 50, "here", "boot", "", "program"});
+    if (is_closed) {
+      options.declarations.tracks.push_back({TrackId{1}, TrackKind::thread, ProcessId{1}, 50, "main"});
+    }
+    capture::CaptureWriter writer(directory_ / (is_closed ? "after.kymo" : "before.kymo"), std::move(options));
+    if (is_closed) {
+      writer.finish();
+    }
+  }
+  const std::vector<std::filesystem::path> inputs{directory_ / "after.kymo", directory_ / "before.kymo"};
+  capture::merge(inputs, directory_ / "merged.kymo");
+  EXPECT_EQ(Timeline(directory_ / "merged.kymo").processes().size(), 2U);
+}
+
 }  // namespace
 }  // namespace kymo

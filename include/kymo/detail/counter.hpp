@@ -60,3 +60,27 @@ inline std::uint64_t read_counter() noexcept {
 }  // namespace kymo::detail
 
 #endif
+
+namespace kymo::detail {
+
+/// A count in two halves, as a word holds it and as x86 processors give it.
+struct CounterHalves {
+  std::uint32_t low;
+  std::uint32_t high;
+};
+
+/// read_counter(), without the instructions that put the halves together.
+__attribute__((always_inline)) KYMO_SKIP
+inline CounterHalves read_counter_halves() noexcept {
+  CounterHalves count{};
+#if defined(__x86_64__) && !defined(__APPLE__)
+  __asm__ volatile("rdtsc" : "=a"(count.low), "=d"(count.high));
+#else
+  const std::uint64_t whole = read_counter();
+  count.low = static_cast<std::uint32_t>(whole);
+  count.high = static_cast<std::uint32_t>(whole >> 32U);
+#endif
+  return count;
+}
+
+}  // namespace kymo::detail

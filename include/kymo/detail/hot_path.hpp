@@ -2,7 +2,7 @@
 //
 // No lock, no allocation, no shared cache line. The state is marked busy around every write. A signal handler that
 // interrupts a write sees this, and counts its own scope as dropped instead of corrupting the interrupted one. All
-// other cases continue in kymo_*_slow_v2, which expect a busy state: one out-of-line call per scope.
+// other cases continue in kymo_*_slow_v3, which expect a busy state: one out-of-line call per scope.
 #pragma once
 
 #include <cstddef>
@@ -15,36 +15,58 @@
 
 extern "C" {
 /// The slow path. `key` is the state's key from before the hot path made it busy; it is restored first.
-KYMO_API std::uint64_t kymo_open_slow_v2(kymo_site* site, std::uint64_t key) noexcept __attribute__((cold));
-KYMO_API void kymo_close_slow_v2(std::uint64_t token) noexcept __attribute__((cold));
-KYMO_API void kymo_arguments_slow_v2(std::uint32_t* names, const kymo::Argument* arguments, std::size_t count,
+KYMO_API std::uint64_t kymo_open_slow_v3(kymo_site* site, std::uint64_t key) noexcept __attribute__((cold));
+KYMO_API void kymo_close_slow_v3(std::uint64_t token) noexcept __attribute__((cold));
+KYMO_API void kymo_arguments_slow_v3(std::uint32_t* names, const kymo::Argument* arguments, std::size_t count,
                                      std::uint64_t key) noexcept __attribute__((cold));
 }
 
 /// Keeps a function out of line of the hot path. Hidden, so that calls need no PLT.
 #define KYMO_DETAIL_REST __attribute__((cold, noinline, visibility("hidden"))) KYMO_SKIP
 
+/// Of a condition. GCC aligns what is merely likely not to run, which would add 15 bytes to each scope.
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_expect_with_probability)
+#define KYMO_DETAIL_NEARLY_ALWAYS(condition) __builtin_expect_with_probability((condition), 1, 1.0)
+#endif
+#endif
+#if !defined(KYMO_DETAIL_NEARLY_ALWAYS)
+#define KYMO_DETAIL_NEARLY_ALWAYS(condition) __builtin_expect((condition), 1)
+#endif
+
 namespace kymo::detail {
 
-/// An open scope, held by its owner in a register: the thread's key while it is the innermost. 0 if there is nothing to
-/// close. With unrecorded_bit: the key to restore at the end of a dropped or left-out scope.
+/// An open scope, held by its owner in a register.
+///
+/// That of a recorded scope is the thread's key while it is the innermost, with slow_bit where its close has to take
+/// the slow path. That of a left-out or dropped scope is the muted key of before, with all bits inverted: negative.
 struct ScopeToken {
-  std::uint64_t word = 0;
+  std::uint64_t word = 0;  ///< 0: scopes were off
 };
 
-inline constexpr std::uint64_t unrecorded_bit = 1U << 15U;
+inline constexpr std::uint64_t slow_bit = std::uint64_t{1} << 60U;
 
-/// Value of kymo_site::argument_names for a left-out site: its scopes have no arguments.
+/// A scope that left nothing to close: of a thread without a state, or of a handler that interrupted a write.
+inline constexpr ScopeToken nothing_to_close{std::uint64_t{1} << 61U};
+
+/// Value of kymo_site::argument_names for a left-out site: its scopes have no arguments. No name has its highest bit.
 inline constexpr std::uint32_t left_out_mark = ~std::uint32_t{0};
 
 KYMO_SKIP
-constexpr bool is_recorded(ScopeToken token) noexcept {
-  return token.word != 0 && (token.word & unrecorded_bit) == 0;
+inline bool is_left_out(const kymo_site& site) noexcept {
+  return static_cast<std::int32_t>(__atomic_load_n(&site.argument_names, __ATOMIC_RELAXED)) < 0;
 }
 
 KYMO_SKIP
-constexpr bool likely(bool condition) noexcept {
-  return __builtin_expect(static_cast<long>(condition), 1) != 0;
+constexpr bool is_recorded(ScopeToken token) noexcept {
+  // Neither 0 nor one with bit 61, the sign of the rest.
+  return static_cast<std::int64_t>(token.word << 2U) > 0;
+}
+
+/// Whether it is of a left-out or dropped scope.
+KYMO_SKIP
+constexpr bool is_muting(ScopeToken token) noexcept {
+  return static_cast<std::int64_t>(token.word) < 0;
 }
 
 KYMO_SKIP
@@ -54,9 +76,9 @@ inline bool scopes_on() noexcept {
 
 /// Compares integers, not pointers: the cursor may be past `end` after its reserved words were used.
 KYMO_SKIP
-inline bool has_room(const ThreadState& state, const std::uint64_t* cursor, std::uint64_t words) noexcept {
+inline bool has_room(const std::uint64_t* scopes_end, const std::uint64_t* cursor, std::uint64_t words) noexcept {
   return reinterpret_cast<std::uintptr_t>(cursor) + (words - words_of_a_scope) * sizeof *cursor <
-         reinterpret_cast<std::uintptr_t>(state.scopes_end);
+         reinterpret_cast<std::uintptr_t>(scopes_end);
 }
 
 /// The same for a scope's open, with a shorter check that sometimes takes the slow path early.
@@ -65,78 +87,71 @@ inline bool may_open(const ThreadState& state, const std::uint64_t* cursor) noex
   return reinterpret_cast<std::uintptr_t>(cursor) < reinterpret_cast<std::uintptr_t>(state.opens_end);
 }
 
-/// The time field of a word, if the time is in reach of the state's time base. Otherwise some of the lowest 20 bits are
-/// set; see is_in_reach().
-KYMO_SKIP
-inline std::uint64_t time_field_of(const ThreadState& state, std::uint64_t time) noexcept {
-  const std::uint64_t delta = time - state.time_base;
-  return (delta << time_shift) | (delta >> time_bits);
-}
-
-KYMO_SKIP
-constexpr bool is_in_reach(std::uint64_t time_field) noexcept {
-  // A 32-bit comparison is shorter than one with a mask.
-  return static_cast<std::uint32_t>(time_field) << (32U - time_shift) == 0;
-}
-
 /// Writes a word and advances the cursor.
-KYMO_SKIP
-inline void publish(ThreadState& state, std::uint64_t* cursor, std::uint64_t word) noexcept {
-  *cursor = word;
+__attribute__((always_inline)) KYMO_SKIP
+inline void publish(ThreadState& state, std::uint64_t* cursor, std::uint32_t tag, CounterHalves count) noexcept {
+  // Two stores are shorter than the instructions that would make them one. The cursor publishes both.
+  using Half [[gnu::may_alias]] = std::uint32_t;
+  auto* const halves = reinterpret_cast<Half*>(cursor);
+  constexpr std::size_t lower = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0 : 1;
+  halves[lower] = count.low;
+  halves[1 - lower] = (count.high << tag_bits) + tag;
   cursor_of(state).store(cursor + 1, __ATOMIC_RELEASE);
   signal_fence();
 }
 
 /// Opens a scope that leaves no trace: no word, no drop count. Arguments recorded inside it do not go to its parent.
+/// The state must be free.
 KYMO_SKIP
 inline ScopeToken leave_out_scope(ThreadState& state, std::uint64_t key) noexcept {
-  // If the innermost scope already takes no arguments, nothing needs undoing at the end.
-  if (!is_free(key) || !takes_arguments(key)) {
-    return {};
-  }
-  state.key = muted(key);
-  return {key | unrecorded_bit};
+  const std::uint64_t before = state.muted_key;
+  state.muted_key = key;
+  return {~before};
 }
 
-/// The part of open_scope's slow path that stays in this module: a left-out scope costs two calls within the module.
+/// The same in whatever state the thread is.
+KYMO_SKIP
+inline ScopeToken leave_out_scope() noexcept {
+  ThreadState& state = *kymo_thread_v3;
+  return is_free(state.key) ? leave_out_scope(state, state.key) : nothing_to_close;
+}
+
+/// The part of open_scope's slow path that stays in this module. A thread that has recorded nothing gets no state for
+/// scopes that are left out.
 KYMO_DETAIL_REST
 inline ScopeToken open_rest(kymo_site& site, std::uint64_t key) noexcept {
-  if (__atomic_load_n(&site.argument_names, __ATOMIC_RELAXED) == left_out_mark) {
-    return leave_out_scope(*kymo_thread_v2, key);
-  }
-  return {kymo_open_slow_v2(&site, key)};
+  return is_left_out(site) ? nothing_to_close : ScopeToken{kymo_open_slow_v3(&site, key)};
 }
 
 /// The same for close_scope.
 KYMO_DETAIL_REST
 inline void close_rest(ScopeToken token) noexcept {
-  ThreadState* const state = kymo_thread_v2;
-  if ((token.word & unrecorded_bit) != 0 && state->key == muted(token.word ^ unrecorded_bit)) {
-    state->key = token.word ^ unrecorded_bit;
-  } else {
-    kymo_close_slow_v2(token.word);
+  if (token.word != nothing_to_close.word) {
+    kymo_close_slow_v3(token.word);
   }
 }
 
-/// Opens a scope. The caller has checked that scopes are on. `rest(site, key)` is the slow path.
+/// Opens a scope. The caller has checked that scopes are on. `rest(site, key)` is the slow path. Never 0.
 template <typename Rest>
 __attribute__((always_inline)) KYMO_SKIP
 inline ScopeToken open_scope(kymo_site& site, const Rest& rest) noexcept {
-  ThreadState* const state = kymo_thread_v2;
+  ThreadState* const state = kymo_thread_v3;
   const std::uint64_t id = __atomic_load_n(&site.id, __ATOMIC_ACQUIRE);
   const std::uint64_t key = state->key;
   // Highest bit of either: the site has no id, or the state is busy.
-  if (likely(is_free((id - 1) | key))) {
+  if (KYMO_DETAIL_NEARLY_ALWAYS(is_free((id - 1) | key))) {
     make_busy(*state);
     signal_fence();
     std::uint64_t* const cursor = cursor_of(*state).load(__ATOMIC_RELAXED);
-    const std::uint64_t time = time_field_of(*state, read_counter());
-    if (likely(is_in_reach(time)) && likely(may_open(*state, cursor))) {
-      publish(*state, cursor, time + (id * 2 + 1));  // open_tag(id), in one instruction
+    const CounterHalves count = read_counter_halves();
+    if (KYMO_DETAIL_NEARLY_ALWAYS(may_open(*state, cursor))) {
+      publish(*state, cursor, static_cast<std::uint32_t>(id * 2 + 1), count);  // open_tag(id)
       state->key = key + 1;
       return {key + 1};
     }
     signal_fence();
+  } else if (is_free(key) && is_left_out(site)) {
+    return leave_out_scope(*state, key);
   }
   return rest(site, key);
 }
@@ -149,29 +164,27 @@ inline ScopeToken open_scope(kymo_site& site) noexcept {
 /// Counts a scope as dropped because its name exceeds the limit of distinct names.
 KYMO_SKIP
 inline ScopeToken drop_scope() noexcept {
-  return {kymo_open_slow_v2(nullptr, kymo_thread_v2->key)};
+  return {kymo_open_slow_v3(nullptr, kymo_thread_v3->key)};
 }
 
 /// Closes a scope opened by open_scope, which reserved the space. `rest(token)` is the slow path.
 template <typename Rest>
 __attribute__((always_inline)) KYMO_SKIP
 inline void close_scope(ScopeToken token, const Rest& rest) noexcept {
-  ThreadState* const state = kymo_thread_v2;
-  if (likely(state->key == token.word)) {
+  ThreadState* const state = kymo_thread_v3;
+  if (KYMO_DETAIL_NEARLY_ALWAYS(state->key == token.word)) {
     make_busy(*state);
     signal_fence();
     std::uint64_t* const cursor = cursor_of(*state).load(__ATOMIC_RELAXED);
-    const std::uint64_t time = time_field_of(*state, read_counter());
-    if (likely(is_in_reach(time))) {
-      const std::uint64_t before = token.word - 1;
-      publish(*state, cursor,
-              time + (std::uint64_t{static_cast<std::uint16_t>(before)} * 4 + 2));  // kind_tag(close, depth)
-      state->key = before;
-      return;
-    }
-    signal_fence();
+    const std::uint64_t before = token.word - 1;
+    // kind_tag(close, depth)
+    publish(*state, cursor, std::uint32_t{static_cast<std::uint16_t>(before)} * 4 + 2, read_counter_halves());
+    state->key = before;
+  } else if (is_muting(token)) {
+    state->muted_key = ~token.word;
+  } else {
+    rest(token);
   }
-  rest(token);
 }
 
 KYMO_SKIP
@@ -182,27 +195,27 @@ inline void close_scope(ScopeToken token) noexcept {
 /// Whether an argument recorded now belongs to a recorded scope.
 KYMO_SKIP
 inline bool accepts_argument() noexcept {
-  return scopes_on() && takes_arguments(kymo_thread_v2->key);
+  return scopes_on() && takes_arguments(*kymo_thread_v3);
 }
 
 /// Records arguments of the innermost open scope. Their names have consecutive ids, starting at `names`.
 KYMO_SKIP
 inline void record_arguments(std::uint32_t& names, const Argument* arguments, std::size_t count) noexcept {
-  ThreadState* const state = kymo_thread_v2;
+  ThreadState* const state = kymo_thread_v3;
   const std::uint32_t first_name = __atomic_load_n(&names, __ATOMIC_ACQUIRE);
   const std::uint64_t key = state->key;
-  if (likely(is_free(key))) {
+  if (KYMO_DETAIL_NEARLY_ALWAYS(is_free(key))) {
     make_busy(*state);
     signal_fence();
     std::uint64_t* cursor = cursor_of(*state).load(__ATOMIC_RELAXED);
-    bool is_plain = first_name != 0 && has_room(*state, cursor, depth_of(key) + 2 * count);
+    bool is_plain = first_name != 0 && has_room(state->scopes_end, cursor, depth_of(key) + 2 * count);
     for (std::size_t i = 0; i < count; ++i) {
       is_plain = is_plain && arguments[i].type != ArgumentType::string;
     }
-    if (likely(is_plain)) {
+    if (KYMO_DETAIL_NEARLY_ALWAYS(is_plain)) {
       for (std::size_t i = 0; i < count; ++i) {
-        cursor[0] = (std::uint64_t{first_name + i} << time_shift) |
-                    kind_tag(WordKind::argument, static_cast<std::uint64_t>(arguments[i].type));
+        cursor[0] = word_of(kind_tag(WordKind::argument, static_cast<std::uint64_t>(arguments[i].type)),
+                            static_cast<std::uint32_t>(first_name + i));
         cursor[1] = arguments[i].bits;
         cursor += 2;
       }
@@ -213,7 +226,7 @@ inline void record_arguments(std::uint32_t& names, const Argument* arguments, st
     }
     signal_fence();
   }
-  kymo_arguments_slow_v2(&names, arguments, count, key);
+  kymo_arguments_slow_v3(&names, arguments, count, key);
 }
 
 /// Records one argument within the expression that creates it, while a string it refers to is still alive.

@@ -1,6 +1,7 @@
 // The memory that a recording thread touches: its state, and the 8-byte words in its chunk.
 //
-// A word is   [ time since the chunk's time base : 44 bits ][ tag : 20 bits ].
+// A word is   [ count, bits 32..43 : 12 ][ tag : 20 ][ count, bits 0..31 : 32 ]: a hot path stores the counter's two
+// halves without putting them together. Readers know the rest of the count from when they last looked.
 // Tag bit 0 set:      a scope opens; bits 1..19 are its site.
 // Tag bits 0, 1 = 01: a scope closes; bits 2..19 are its depth.
 // Tag bits 0, 1 = 00: bits 2..5 are a WordKind, bits 6..19 its 14-bit operand.
@@ -19,8 +20,9 @@
 
 namespace kymo::detail {
 
-inline constexpr unsigned time_shift = 20;
-inline constexpr unsigned time_bits = 44;
+inline constexpr unsigned count_bits = 44;
+inline constexpr unsigned tag_bits = 20;
+inline constexpr unsigned tag_shift = 32;
 inline constexpr std::uint32_t max_site = (1U << 19U) - 1;
 inline constexpr std::uint32_t max_operand = (1U << 14U) - 1;
 
@@ -28,11 +30,10 @@ inline constexpr std::uint32_t max_operand = (1U << 14U) - 1;
 inline constexpr std::uint64_t words_of_a_scope = 2;
 
 enum class WordKind : std::uint32_t {
-  none = 0,       ///< never written: a word of zeros is damage
-  close = 1,      ///< operand: depth of the closing scope; has tags of its own
-  argument = 2,   ///< time field: the argument's name; operand: type | string size << 4; the value follows
-  time_base = 3,  ///< one word follows: the counter value that later words' times count from
-  event = 4,      ///< operand: number of words that follow; the first begins with an EventKind
+  none = 0,      ///< never written: a word of zeros is damage
+  close = 1,     ///< operand: depth of the closing scope; has tags of its own
+  argument = 2,  ///< count: the argument's name; operand: type | string size << 4; the value follows
+  event = 4,     ///< operand: number of words that follow; the first begins with an EventKind
 };
 
 /// The next free word of a thread's chunk; everything before it is published. In shared memory.
@@ -42,11 +43,10 @@ using Cursor = Shared<std::uint64_t*>;
 ///
 /// The key combines the owner of the state and the thread's position in it, so that one comparison checks both:
 ///
-///   [ 0, or 0x80 while busy : 8 ][ generation : 24 ][ muted depth : 16 ][ depth : 16 ]
+///   [ 0, or 0x80 while busy : 8 ][ 0 : 8 ][ generation : 32 ][ depth : 16 ]
 ///
-/// Generations are unique among the threads of a process and its forked children, until 2^24 have been assigned. The
-/// depth is the number of open scopes, and of words reserved for their closes. The muted depth is the depth at which
-/// the innermost left-out or dropped scope was opened. Arguments are accepted if the two depths differ.
+/// Generations are unique among the threads of a process and its forked children: they are the numbers of tracks. The
+/// depth is the number of open scopes, and of words reserved for their closes.
 ///
 /// The state is busy while a word is written. Only the highest byte says so; the rest stays readable. A write that is
 /// never resumed (siglongjmp out of a signal handler) can thus be repaired.
@@ -55,11 +55,16 @@ using Cursor = Shared<std::uint64_t*>;
 /// finds out about the fork.
 struct alignas(256) ThreadState {
   std::uint64_t key = std::uint64_t{1} << 63U;  ///< busy
-  std::uint64_t* scopes_end = nullptr;          ///< the first place in the chunk without room for a scope
-  std::uint64_t time_base = 0;                  ///< counter value that the times of new words count from
+  /// The first place in the chunk without room for a scope. Null where the clock is not the counter: then every write
+  /// takes the slow path.
+  std::uint64_t* scopes_end = nullptr;
+  /// The key under which the innermost left-out or dropped scope was opened. Arguments that are recorded under this key
+  /// belong to no recorded scope.
+  std::uint64_t muted_key = 0;
   /// Before this place, scopes open without a look at how many words their closes need. It lies where half of the words
   /// that are free are used up: an open takes one and reserves one.
   std::uint64_t* opens_end = nullptr;
+  std::uint64_t* slow_scopes_end = nullptr;  ///< scopes_end of the slow path, on whatever clock
 };
 
 static_assert(sizeof(Cursor) == sizeof(std::uint64_t*));
@@ -78,13 +83,11 @@ inline Cursor& cursor_of(ThreadState& state) noexcept {
 
 inline constexpr std::uint64_t busy_bit = std::uint64_t{1} << 63U;
 inline constexpr std::uint64_t depth_mask = 0xFFFF;
-inline constexpr unsigned muted_shift = 16;
-inline constexpr unsigned generation_shift = 32;
-inline constexpr std::uint32_t generation_mask = 0xFFFFFF;
+inline constexpr unsigned generation_shift = 16;
 
 KYMO_SKIP
 constexpr std::uint64_t first_key(std::uint32_t generation) {
-  return std::uint64_t{generation & generation_mask} << generation_shift;
+  return std::uint64_t{generation} << generation_shift;
 }
 
 KYMO_SKIP
@@ -94,7 +97,7 @@ constexpr bool is_free(std::uint64_t key) {
 
 KYMO_SKIP
 constexpr std::uint32_t generation_of(std::uint64_t key) {
-  return static_cast<std::uint32_t>(key >> generation_shift) & generation_mask;
+  return static_cast<std::uint32_t>(key >> generation_shift);
 }
 
 KYMO_SKIP
@@ -102,16 +105,10 @@ constexpr std::uint64_t depth_of(std::uint64_t key) {
   return key & depth_mask;
 }
 
-/// Whether an argument recorded under this key belongs to a recorded scope.
+/// Whether arguments recorded now belong to a recorded scope.
 KYMO_SKIP
-constexpr bool takes_arguments(std::uint64_t key) {
-  return ((key >> muted_shift) & depth_mask) != depth_of(key);
-}
-
-/// The same key with the innermost scope taking no arguments.
-KYMO_SKIP
-constexpr std::uint64_t muted(std::uint64_t key) {
-  return (key & ~(depth_mask << muted_shift)) | (depth_of(key) << muted_shift);
+inline bool takes_arguments(const ThreadState& state) noexcept {
+  return state.key != state.muted_key;
 }
 
 /// Marks a state busy. A signal handler that interrupts the following code sees this and counts its scope as dropped.
@@ -135,6 +132,24 @@ constexpr std::uint64_t kind_tag(WordKind kind, std::uint64_t operand) {
   return kind == WordKind::close ? (operand << 2U) | 2U : (static_cast<std::uint64_t>(kind) << 2U) | (operand << 6U);
 }
 
+/// A word of its tag and the count's lowest count_bits.
+KYMO_SKIP
+constexpr std::uint64_t word_of(std::uint64_t tag, std::uint64_t count) {
+  return ((count >> 32U) << (tag_shift + tag_bits)) | (tag << tag_shift) | static_cast<std::uint32_t>(count);
+}
+
+KYMO_SKIP
+constexpr std::uint64_t tag_of(std::uint64_t word) {
+  return (word >> tag_shift) & ((1U << tag_bits) - 1);
+}
+
+/// The lowest count_bits of a word's count, above as many zeros as make 64 bits: differences of two wrap as counts do.
+KYMO_SKIP
+constexpr std::uint64_t shifted_count_of(std::uint64_t word) {
+  return (word & ~std::uint64_t{0} << (tag_shift + tag_bits)) | std::uint64_t{static_cast<std::uint32_t>(word)}
+                                                                    << tag_bits;
+}
+
 /// Orders plain accesses of this thread against a signal handler of the same thread. Costs no instruction.
 KYMO_SKIP
 inline void signal_fence() {
@@ -154,7 +169,7 @@ inline void signal_fence() {
 extern "C" {
 /// The calling thread's state. Before its first event, and again in a child after fork, it points to a shared dummy
 /// state that is always busy. `__thread` instead of `thread_local` avoids a wrapper function.
-KYMO_API extern __thread kymo::detail::ThreadState* kymo_thread_v2 KYMO_STATIC_TLS;
+KYMO_API extern __thread kymo::detail::ThreadState* kymo_thread_v3 KYMO_STATIC_TLS;
 
 /// Nonzero while scopes are recorded.
 KYMO_API extern kymo::detail::Shared<std::uint32_t> kymo_scopes_on_v1;

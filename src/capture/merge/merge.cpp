@@ -95,13 +95,16 @@ void Merging::open(const std::filesystem::path& path) {
 }
 
 /// What a process observed of others, without threads of its own, joins the capture that the process recorded beside
-/// it.
+/// it. What is missing in a file that was not closed is no sign of such a capture: the process itself recorded there.
 void Merging::find_process(Input& input, const Declarations& own) const {
   const auto is_thread = [](const TrackDeclaration& track) { return track.kind == TrackKind::thread; };
   if (std::any_of(own.tracks.begin(), own.tracks.end(), is_thread) || !own.sites.empty()) {
     return;
   }
   for (const ProcessDeclaration& process : own.processes) {
+    if (!input.reader.is_closed() && process.pid == input.reader.header().owner_pid) {
+      continue;
+    }
     const auto known = std::find_if(
         declarations_.processes.begin(), declarations_.processes.end(), [&process](const ProcessDeclaration& other) {
           return other.pid == process.pid && other.boot_id == process.boot_id && other.host == process.host;

@@ -126,7 +126,7 @@ void SpoolReader::take_chunk(const record::ChunkHeader& head, std::uint64_t offs
   const std::size_t words = track ? words_in(head, offset, capacity) : 0;
   if (words != 0) {
     const std::size_t written = std::min<std::size_t>(head.written_words.load(std::memory_order_relaxed), words);
-    chunks_[track].push_back({offset, head.first_sequence, head.time_base, words, written});
+    chunks_[track].push_back({offset, head.first_sequence, head.begun_at, words, written});
   }
 }
 
@@ -214,6 +214,9 @@ std::vector<std::string> SpoolReader::decode(CaptureCoverage coverage,
   EventBatch batch;
   record::clear_batch(batch);
   const record::ClockMap clock_map = clock();
+  const std::uint64_t pair_count = header().pair_count.load(std::memory_order_relaxed);
+  const std::uint64_t last_look =
+      pair_count != 0 ? header().pairs[(pair_count - 1) % record::spool_pair_count].counter : 0;
   record::SampleGatherer samples;
   record::DecodeContext context{clock_map, samples, coverage.async_spans};
   read_log(batch);
@@ -267,9 +270,10 @@ std::vector<std::string> SpoolReader::decode(CaptureCoverage coverage,
         continue;
       }
       const std::span<const std::uint64_t> words(content);
-      decoder.begin_chunk(piece.time_base, piece.first_sequence);
+      decoder.begin_chunk(piece.begun_at, piece.first_sequence);
+      decoder.looked(last_look, last_look);
       const std::size_t known = next > piece.first_sequence ? static_cast<std::size_t>(next - piece.first_sequence) : 0;
-      decoder.skip(words.first(known));
+      decoder.skip(known);
       const std::size_t taken = decoder.decode(words.subspan(known), batch, context);
       if (taken != piece.words - known) {
         notes.push_back("track " + std::to_string(track.value()) + ": " + std::to_string(piece.words - known - taken) +

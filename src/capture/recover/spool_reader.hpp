@@ -78,7 +78,7 @@ class SpoolReader {
   struct UsedChunk {
     std::uint64_t offset = 0;  ///< of its first word, in the file
     std::uint64_t first_sequence = 0;
-    std::uint64_t time_base = 0;
+    std::uint64_t begun_at = 0;
     std::size_t words = 0;
     std::size_t written = 0;  // of these
   };

@@ -72,12 +72,11 @@ void Collector::drain() {
   pool_.header().taken.store(0, std::memory_order_relaxed);
   end_unwatched_tracks();
   busy_.clear();
-  std::uint64_t look = event_time();
   drain_published();
   // A span may have begun on a track behind the look at it, and have ended on another before the look at that one. Its
   // end must not go into a file before its begin does: if the process is killed in between, it has no end.
   for (unsigned looks = 1; looks < most_looks && async_spans_.has_end_without_begin(); ++looks) {
-    const std::uint64_t last_look = std::exchange(look, event_time());
+    const std::uint64_t last_look = last_look_;
     drain_published();
     async_spans_.forget_without_begin(clock_.to_ns(last_look));
   }
@@ -90,11 +89,14 @@ void Collector::drain() {
 
 /// Decodes what every thread has published so far.
 void Collector::drain_published() {
+  const std::uint64_t look = event_time();
   look_at_tracks();
   take_clock_pair();
   for (TrackCursor* const cursor : busy_) {
+    cursor->decoder.looked(last_look_, look);
     drain_track(*cursor);
   }
+  last_look_ = look;
 }
 
 /// Checks every slot once, to tell idle threads (there may be thousands) from active ones.

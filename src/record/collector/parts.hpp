@@ -21,7 +21,7 @@ struct Collector::TrackCursor {
     offset = 0;
     has_chunk = true;
     const ChunkHeader& header = pool.chunk(index).header;
-    decoder.begin_chunk(header.time_base, header.first_sequence);
+    decoder.begin_chunk(header.begun_at, header.first_sequence);
   }
 
   /// Everything before it was read; null before the first chunk.

@@ -39,11 +39,13 @@ class TrackDecoder {
  public:
   explicit TrackDecoder(TrackId track) : track_(track) {}
 
-  /// Begins a new chunk: the counter value that its times count from, and the sequence number of its first word.
-  void begin_chunk(std::uint64_t time_base, std::uint64_t first_sequence) {
-    time_base_ = time_base;
-    sequence_ = first_sequence;
-  }
+  /// Begins a new chunk: a count at or shortly before its first word's, and that word's sequence number.
+  void begin_chunk(std::uint64_t begun_at, std::uint64_t first_sequence);
+
+  /// The words that follow were published between two looks at the track, at these counts, or since its chunk began.
+  /// A word holds 44 bits of a count, of which half are 29 minutes at 5 GHz. If the looks are closer than half of that,
+  /// each word's count is certain. Else it is the one nearest to either look: see come_near().
+  void looked(std::uint64_t before, std::uint64_t now);
 
   /// Continues where another reader stopped: with its open scopes and the time of the last event.
   void resume(std::vector<OpenScope> open, std::int64_t last_ns) {
@@ -55,8 +57,8 @@ class TrackDecoder {
   /// Sets the sequence number of the next word where no chunk header gives it.
   void continue_at(std::uint64_t sequence) { sequence_ = sequence; }
 
-  /// Skips words decoded before; their time bases apply to the following words.
-  void skip(std::span<const std::uint64_t> words);
+  /// Skips words decoded before.
+  void skip(std::size_t words) { sequence_ += words; }
 
   /// The run of this track in the batch. If it is new, it starts with the currently open scopes.
   ScopeRun& run_in(EventBatch& batch);
@@ -82,11 +84,17 @@ class TrackDecoder {
 
  private:
   static constexpr std::size_t no_run = ~std::size_t{0};
+  struct Window;
 
-  std::size_t decode_scopes(std::span<const std::uint64_t> words, ClockMap::Converter& convert, ScopeRun& run);
-  const std::uint64_t* decode_leaves(std::span<const std::uint64_t> words, const ClockMap::Line& on_line,
-                                     std::byte*& to);
-  const std::uint64_t* decode_each(std::span<const std::uint64_t> words, ClockMap::Converter& convert, std::byte*& to);
+  /// The count of a word near reference_.
+  [[nodiscard]] std::uint64_t count_of(std::uint64_t word) const;
+  void come_near(std::uint64_t word);
+
+  std::size_t decode_scopes(std::span<const std::uint64_t> words, ClockMap::Converter& convert, Window& window,
+                            ScopeRun& run);
+  const std::uint64_t* decode_leaves(std::span<const std::uint64_t> words, const Window& window, std::byte*& to);
+  const std::uint64_t* decode_each(std::span<const std::uint64_t> words, ClockMap::Converter& convert, Window& window,
+                                   std::byte*& to);
   /// Reads the argument at `words`. Returns its size in words, or 0 if it is invalid.
   static std::size_t read_argument(std::span<const std::uint64_t> words, ArgumentValue& argument, std::string& text);
   std::size_t decode_argument(std::span<const std::uint64_t> words, EventBatch& batch, ScopeRun& run);
@@ -103,7 +111,9 @@ class TrackDecoder {
   }
 
   TrackId track_;
-  std::uint64_t time_base_ = 0;
+  std::uint64_t reference_ = 0;  // the next words' counts are less than half of what a word can express from here
+  std::uint64_t now_ = 0;
+  bool is_far_ = false;  // now_ is farther from reference_ than that
   std::uint64_t sequence_ = 0;
   std::int64_t last_ns_ = 0;
   std::size_t run_index_ = no_run;

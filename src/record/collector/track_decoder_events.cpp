@@ -13,8 +13,6 @@ namespace kymo::record {
 
 namespace {
 
-using detail::WordKind;
-
 /// Times from programs are clamped to this distance from zero.
 constexpr std::int64_t farthest_ns = std::numeric_limits<std::int64_t>::max() / 4;
 
@@ -67,27 +65,6 @@ ScopeRun& TrackDecoder::run_in(EventBatch& batch) {
   return batch.runs[run_index_];
 }
 
-void TrackDecoder::skip(std::span<const std::uint64_t> words) {
-  std::size_t taken = 0;
-  while (taken < words.size()) {
-    const std::uint64_t word = words[taken];
-    const std::uint64_t operand = (word >> 6U) & detail::max_operand;
-    std::size_t size = 1;
-    if (kind_of(word) == WordKind::time_base && taken + 1 < words.size()) {
-      time_base_ = words[taken + 1];
-      size = 2;
-    } else if (kind_of(word) == WordKind::argument) {
-      size = (operand & 7U) == static_cast<std::uint64_t>(ArgumentType::string)
-                 ? 1 + words_for(static_cast<std::size_t>(operand >> 4U))
-                 : 2;
-    } else if (kind_of(word) == WordKind::event) {
-      size = 1 + static_cast<std::size_t>(operand);
-    }
-    taken += size;
-  }
-  sequence_ += words.size();
-}
-
 std::size_t TrackDecoder::decode_span(std::span<const std::uint64_t> words, std::uint64_t own_bits, EventBatch& batch) {
   SpanEvent span;
   span.track = TrackId{static_cast<std::uint32_t>(own_bits)};
@@ -133,7 +110,7 @@ void TrackDecoder::decode_hold(std::span<const std::uint64_t> words, TrackId tra
 
 std::size_t TrackDecoder::decode_event(std::span<const std::uint64_t> words, std::int64_t time_ns, EventBatch& batch,
                                        DecodeContext& context) {
-  const auto size = static_cast<std::size_t>((words[0] >> 6U) & detail::max_operand);
+  const auto size = static_cast<std::size_t>(operand_of(detail::tag_of(words[0])));
   if (size == 0 || words.size() < 1 + size) {
     return 0;
   }

@@ -122,22 +122,16 @@ inline void push(HookThread& thread, const void* function, const void* call_site
   frame.function = function;
 }
 
-/// Opens a scope that KYMO_SITES leaves out.
-detail::ScopeToken leave_out() noexcept {
-  detail::ThreadState& state = *kymo_thread_v2;
-  return detail::leave_out_scope(state, state.key);
-}
-
 /// Counts a scope that cannot be recorded and keeps it open: arguments recorded inside do not belong to its caller.
 detail::ScopeToken drop_scope() noexcept {
   count_dropped();
-  return leave_out();
+  return detail::leave_out_scope();
 }
 
 /// Pushes the frame of a function that KYMO_SITES leaves out.
 void push_left_out(HookThread& thread, const void* function, const void* call_site) noexcept {
   if (thread.depth < HookThread::most_frames) {
-    push(thread, function, call_site, leave_out);
+    push(thread, function, call_site, [] { return detail::leave_out_scope(); });
   }
 }
 
@@ -165,7 +159,7 @@ __attribute__((noinline)) void enter_slow(const void* function, const void* call
   if (entry == nullptr) {
     entry = table().admit(address, Recorder::instance().sites());
   }
-  const bool is_silent = entry != nullptr && (entry->is_filtered || is_left_out(entry->site));
+  const bool is_silent = entry != nullptr && (entry->is_filtered || detail::is_left_out(entry->site));
   if (thread == nullptr) {
     if (!is_silent) {
       count_dropped();
@@ -191,7 +185,7 @@ void drop_frames(HookThread& thread, std::uint32_t depth) noexcept {
     frame.function = nullptr;
     detail::signal_fence();
     --thread.depth;
-    if (is_whole && (token.word & detail::unrecorded_bit) != 0) {
+    if (is_whole && detail::is_muting(token)) {
       detail::close_scope(token);
     }
   }
@@ -250,7 +244,7 @@ inline void enter_function(FunctionEntry* entry, const void* function, const voi
       });
       return;
     }
-    if (is_left_out(entry->site)) {
+    if (detail::is_left_out(entry->site)) {
       push_left_out(*thread, function, call_site);
       return;
     }

@@ -55,7 +55,7 @@ void PatchedFunctions::patch(FunctionTable& table, const SiteFilter& sites, Hand
   for (std::size_t number = 1; number < count; ++number) {
     const std::uintptr_t address = runtime_.address_of(static_cast<std::int32_t>(number));
     FunctionEntry* const entry = address != 0 ? table.admit(address, sites) : nullptr;
-    if (entry == nullptr || entry->module == nullptr || entry->is_filtered || is_left_out(entry->site)) {
+    if (entry == nullptr || entry->module == nullptr || entry->is_filtered || detail::is_left_out(entry->site)) {
       continue;
     }
     const std::optional<FunctionName> name = table.name_of(*entry->module, address);

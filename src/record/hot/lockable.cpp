@@ -158,7 +158,7 @@ kymo_site* wait_site(detail::LockState& lock, std::string_view holder) noexcept 
 constexpr unsigned shared_shift = 48;
 constexpr std::uint64_t shared_time = (std::uint64_t{1} << shared_shift) - 1;
 
-/// Fast path of write_event_at, if the chunk has room and its time base is near. False otherwise.
+/// Fast path of write_event_at, if the chunk has room. False otherwise.
 bool write_hold(TrackSlot& slot, std::uint64_t end, std::uint32_t track,
                 const std::array<std::uint64_t, 2>& words) noexcept {
   detail::ThreadState& own = slot.own();
@@ -169,11 +169,9 @@ bool write_hold(TrackSlot& slot, std::uint64_t end, std::uint32_t track,
   detail::make_busy(own);
   detail::signal_fence();
   std::uint64_t* const cursor = slot.cursor.load(std::memory_order_relaxed);
-  const std::uint64_t delta = end - own.time_base;
-  const bool is_plain =
-      detail::has_room(own, cursor, detail::depth_of(key) + 2 + words.size()) && (delta >> detail::time_bits) == 0;
+  const bool is_plain = detail::has_room(own.scopes_end, cursor, detail::depth_of(key) + 2 + words.size());
   if (is_plain) {
-    cursor[0] = (delta << detail::time_shift) | detail::kind_tag(detail::WordKind::event, 1 + words.size());
+    cursor[0] = detail::word_of(detail::kind_tag(detail::WordKind::event, 1 + words.size()), end);
     cursor[1] = static_cast<std::uint64_t>(EventKind::hold) | (std::uint64_t{track} << 8U);
     cursor[2] = words[0];
     cursor[3] = words[1];

@@ -9,6 +9,7 @@
 #include <kymo/detail/hot_path.hpp>
 
 #include "base/system/message.hpp"
+#include "record/clock/clock.hpp"
 #include "record/hot/track_writer.hpp"
 #include "record/names/site_filter.hpp"
 #include "record/recorder/recorder.hpp"
@@ -19,15 +20,8 @@ namespace {
 
 base::SayOnce say_closed_elsewhere;
 
-/// Closes a scope of this slot.
+/// Closes a recorded scope of this slot.
 void close_slowly(TrackSlot& slot, std::uint64_t token) noexcept {
-  if ((token & detail::unrecorded_bit) != 0) {
-    // Ends its muting; if inner scopes were left open, their depth stays.
-    const std::uint64_t muted = token & (detail::depth_mask << detail::muted_shift);
-    std::uint64_t& key = slot.own().key;
-    key = (key & ~(detail::depth_mask << detail::muted_shift)) | muted;
-    return;
-  }
   if (detail::depth_of(slot.own().key) < detail::depth_of(token)) {
     return;  // closed before, together with an outer scope
   }
@@ -47,9 +41,8 @@ void note_closed_elsewhere(std::uint64_t token) noexcept {
   }
   for (std::uint32_t i = 1; i < pool->slot_count(); ++i) {
     const TrackSlot& slot = pool->slot(i);
-    const bool is_opener =
-        slot.state.load(std::memory_order_acquire) == SlotState::active &&
-        (slot.track.load(std::memory_order_relaxed) & detail::generation_mask) == detail::generation_of(token);
+    const bool is_opener = slot.state.load(std::memory_order_acquire) == SlotState::active &&
+                           slot.track.load(std::memory_order_relaxed) == detail::generation_of(token);
     if (is_opener && !is_said.exchange(true, std::memory_order_relaxed)) {
       say_closed_elsewhere(
           "a scope was closed on another thread than it was opened on (across a co_await?): it is closed by force; "
@@ -59,9 +52,9 @@ void note_closed_elsewhere(std::uint64_t token) noexcept {
 }
 
 /// Opens a scope as the hot path does, after a look at the room in the chunk that serves the next scopes too. 0 where
-/// that needs more: an id, a chunk, a time base.
+/// that needs more: an id, a chunk, another clock.
 std::uint64_t open_after_look(kymo_site& site) noexcept {
-  detail::ThreadState& own = *kymo_thread_v2;
+  detail::ThreadState& own = *kymo_thread_v3;
   const std::uint64_t key = own.key;
   if (!detail::is_free(key) || __atomic_load_n(&site.id, __ATOMIC_ACQUIRE) == 0) {
     return 0;
@@ -71,7 +64,7 @@ std::uint64_t open_after_look(kymo_site& site) noexcept {
   detail::signal_fence();
   std::uint64_t* const cursor = detail::cursor_of(own).load(__ATOMIC_RELAXED);
   const std::uint64_t depth = detail::depth_of(key);
-  const bool has_room = detail::has_room(own, cursor, depth + detail::words_of_a_scope);
+  const bool has_room = detail::has_room(own.scopes_end, cursor, depth + detail::words_of_a_scope);
   if (has_room) {
     const std::uint64_t* const end = own.scopes_end + (detail::words_of_a_scope - 1);
     const std::uint64_t unreserved = static_cast<std::uint64_t>(end - cursor) - depth;
@@ -80,16 +73,10 @@ std::uint64_t open_after_look(kymo_site& site) noexcept {
   detail::signal_fence();
   own.key = key;
   const auto give_up = [](kymo_site&, std::uint64_t before) {
-    kymo_thread_v2->key = before;
+    kymo_thread_v3->key = before;
     return detail::ScopeToken{};
   };
   return has_room ? detail::open_scope(site, give_up).word : 0;
-}
-
-/// Counts a dropped scope and marks it as open, so that its arguments do not go to its parent.
-std::uint64_t drop_scope(TrackSlot& slot, std::uint64_t key) noexcept {
-  slot.dropped_scopes.fetch_add(1, std::memory_order_relaxed);
-  return detail::leave_out_scope(slot.own(), key).word;
 }
 
 /// Opens a scope off the hot path: the thread's first, the site's first, or one without room in the chunk. A null site
@@ -98,25 +85,27 @@ __attribute__((noinline)) std::uint64_t open_slowly(kymo_site* site) noexcept {
   TrackSlot* const slot = slot_for_write();
   if (slot == nullptr) {
     Recorder::instance().count_dropped_without_track();
-    return 0;
+    return detail::nothing_to_close.word;
   }
   std::uint64_t token = 0;
-  std::uint64_t key = 0;
   {
     SlotWrite write(*slot);
     if (write && site != nullptr &&
         (__atomic_load_n(&site->id, __ATOMIC_ACQUIRE) != 0 || Recorder::instance().declarations().declare(*site)) &&
         write.make_room(2) != nullptr) {
-      const std::uint64_t time = write.time_field(2);
       std::uint64_t* const at = write.cursor();
-      *at = time | detail::open_tag(__atomic_load_n(&site->id, __ATOMIC_RELAXED));
+      *at = detail::word_of(detail::open_tag(__atomic_load_n(&site->id, __ATOMIC_RELAXED)), event_time());
       write.publish(at + 1);
       token = write.key() + 1;
       write.set_key(token);
     }
-    key = write.key();
   }
-  return token != 0 ? token : drop_scope(*slot, key);
+  if (token == 0) {
+    slot->dropped_scopes.fetch_add(1, std::memory_order_relaxed);
+    // Left out, so that its arguments do not go to its parent.
+    return detail::leave_out_scope().word;
+  }
+  return counter_in_use() ? token : token | detail::slow_bit;
 }
 
 /// Writes one argument; `name` is its id. False if there was no room.
@@ -131,7 +120,7 @@ bool write_argument(SlotWrite& write, std::uint32_t name, const Argument& argume
 /// Restores the key that the hot path changed before it gave up.
 void put_back(std::uint64_t key) noexcept {
   if (detail::is_free(key)) {
-    kymo_thread_v2->key = key;
+    kymo_thread_v3->key = key;
   }
 }
 
@@ -141,12 +130,12 @@ void put_back(std::uint64_t key) noexcept {
 
 extern "C" {
 
-__attribute__((visibility("default"))) std::uint64_t kymo_open_slow_v2(kymo_site* site, std::uint64_t key) noexcept {
+__attribute__((visibility("default"))) std::uint64_t kymo_open_slow_v3(kymo_site* site, std::uint64_t key) noexcept {
   using kymo::record::Recorder;
   kymo::record::put_back(key);
   const bool is_new = site != nullptr && __atomic_load_n(&site->id, __ATOMIC_RELAXED) == 0;
-  if (is_new && (kymo::record::is_left_out(*site) || Recorder::instance().leaves_out(*site))) {
-    return kymo::detail::leave_out_scope(*kymo_thread_v2, key).word;
+  if (is_new && (kymo::detail::is_left_out(*site) || Recorder::instance().leaves_out(*site))) {
+    return kymo::detail::leave_out_scope().word;
   }
   const std::uint64_t token = site != nullptr ? kymo::record::open_after_look(*site) : 0;
   return token != 0 ? token : kymo::record::open_slowly(site);
@@ -157,16 +146,17 @@ __attribute__((visibility("default"))) int kymo_declare_site_v1(kymo_site* site)
   if (__atomic_load_n(&site->id, __ATOMIC_ACQUIRE) != 0) {
     return 1;
   }
-  const bool is_wanted = !kymo::record::is_left_out(*site) && !recorder.leaves_out(*site);
+  const bool is_wanted = !kymo::detail::is_left_out(*site) && !recorder.leaves_out(*site);
   return is_wanted && recorder.pool_for_events() != nullptr && recorder.declarations().declare(*site) ? 1 : 0;
 }
 
-__attribute__((visibility("default"))) void kymo_close_slow_v2(std::uint64_t token) noexcept {
+__attribute__((visibility("default"))) void kymo_close_slow_v3(std::uint64_t token) noexcept {
   using kymo::record::close_slowly;
   using kymo::record::current_slot;
   using kymo::record::note_closed_elsewhere;
   using kymo::record::TrackSlot;
   kymo::record::notice_fork();
+  token &= ~kymo::detail::slow_bit;
   const std::uint32_t generation = kymo::detail::generation_of(token);
   kymo::record::return_to_slot_of(generation);
   TrackSlot* const slot = current_slot();
@@ -178,7 +168,7 @@ __attribute__((visibility("default"))) void kymo_close_slow_v2(std::uint64_t tok
   }
 }
 
-__attribute__((visibility("default"))) void kymo_arguments_slow_v2(std::uint32_t* names,
+__attribute__((visibility("default"))) void kymo_arguments_slow_v3(std::uint32_t* names,
                                                                    const kymo::Argument* arguments, std::size_t count,
                                                                    std::uint64_t key) noexcept {
   using kymo::record::current_slot;

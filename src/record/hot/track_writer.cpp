@@ -23,7 +23,7 @@ namespace kymo::record {
 constinit detail::ThreadState nobody;
 }
 
-__attribute__((visibility("default"))) __thread kymo::detail::ThreadState* kymo_thread_v2 KYMO_STATIC_TLS =
+__attribute__((visibility("default"))) __thread kymo::detail::ThreadState* kymo_thread_v3 KYMO_STATIC_TLS =
     &kymo::record::nobody;
 __attribute__((visibility("default"))) kymo::detail::Shared<std::uint32_t> kymo_scopes_on_v1{0};
 
@@ -44,25 +44,20 @@ __thread TrackSlot* parked_slot KYMO_STATIC_TLS = nullptr;
 base::SayOnce say_left_scopes;
 std::atomic<bool> may_lack_stack{false};
 
-/// A base so distant that every delta overflows.
-std::uint64_t unreachable_time_base() {
-  return read_counter() + (std::uint64_t{1} << 63U);
-}
-
 void begin_chunk(TrackSlot& slot, std::uint32_t index, Chunk& chunk, std::uint64_t first_sequence) noexcept {
   ChunkHeader& header = chunk.header;
   header.slot = static_cast<std::uint32_t>(&slot - &Recorder::instance().pool()->slot(0));
   header.first_sequence = first_sequence;
-  header.time_base = event_time();
+  header.begun_at = event_time();
   header.used_words = 0;
   header.next.store(no_chunk, std::memory_order_relaxed);
   header.track.store(slot.track.load(std::memory_order_relaxed), std::memory_order_release);
   slot.current_chunk = index;
-  slot.own().scopes_end =
-      chunk.words + Recorder::instance().pool()->words_of(index) - spare_words - (detail::words_of_a_scope - 1);
+  std::uint64_t* const scopes_end =
+      chunk.words + Recorder::instance().pool()->words_of(index) - (detail::words_of_a_scope - 1);
+  slot.own().scopes_end = counter_in_use() ? scopes_end : nullptr;
+  slot.own().slow_scopes_end = scopes_end;
   slot.own().opens_end = nullptr;
-  slot.true_time_base = header.time_base;
-  slot.own().time_base = counter_in_use() ? header.time_base : unreachable_time_base();
 }
 
 void fill_slot(TrackSlot& slot, TrackRole role) noexcept {
@@ -73,6 +68,7 @@ void fill_slot(TrackSlot& slot, TrackRole role) noexcept {
   slot.dropped_scopes.store(0, std::memory_order_relaxed);
   slot.dropped_others.store(0, std::memory_order_relaxed);
   slot.own().key = detail::first_key(slot.track.load(std::memory_order_relaxed));
+  slot.own().muted_key = slot.own().key;
   slot.name_handle = 0;
   slot.name[0] = '\0';
   if (role == TrackRole::plain) {
@@ -87,6 +83,7 @@ void fill_slot(TrackSlot& slot, TrackRole role) noexcept {
   slot.marked_stack = 0;
   slot.first_chunk.store(0, std::memory_order_relaxed);
   slot.own().scopes_end = nullptr;
+  slot.own().slow_scopes_end = nullptr;
   slot.own().opens_end = nullptr;
   slot.cursor.store(nullptr, std::memory_order_relaxed);
 }
@@ -94,7 +91,7 @@ void fill_slot(TrackSlot& slot, TrackRole role) noexcept {
 /// Whether a thread with this rate would fill a large chunk before the collector's next look.
 bool records_much(const ChunkHeader& filled) noexcept {
   const auto words_a_second = static_cast<double>(chunk_words) * 10;
-  const auto counts = static_cast<double>(event_time() - filled.time_base);
+  const auto counts = static_cast<double>(event_time() - filled.begun_at);
   return counts * counter_step_ns() * words_a_second < static_cast<double>(filled.used_words) * 1e9;
 }
 
@@ -229,6 +226,10 @@ SlotWrite::SlotWrite(TrackSlot& slot) noexcept : slot_(slot), key_(slot.own().ke
   if (is_held_) {
     detail::make_busy(slot.own());
     detail::signal_fence();
+    if (detail::depth_of(slot.own().muted_key) > detail::depth_of(key_)) {
+      // Of a left-out scope that longjmp left. A later scope of that depth takes arguments.
+      slot.own().muted_key = detail::first_key(detail::generation_of(key_));
+    }
   }
 }
 
@@ -253,7 +254,7 @@ bool SlotWrite::take_chunk(std::uint64_t words) noexcept {
   Pool& pool = *Recorder::instance().pool();
   // Threads that record little get small chunks: a pool has room for thousands of them. So do all where it is scarce:
   // more threads than it has large chunks may record much.
-  const bool fits_small = words <= small_chunk_words - spare_words;
+  const bool fits_small = words <= small_chunk_words;
   Chunk* const filled = cursor() != nullptr ? &pool.chunk(slot_.current_chunk) : nullptr;
   if (filled != nullptr) {
     filled->header.used_words = static_cast<std::uint32_t>(cursor() - filled->words);
@@ -279,9 +280,8 @@ bool SlotWrite::take_chunk(std::uint64_t words) noexcept {
 }
 
 void SlotWrite::write_close(std::uint64_t depth) noexcept {
-  const std::uint64_t time = time_field(1);
   std::uint64_t* const at = cursor();
-  *at = time | detail::kind_tag(detail::WordKind::close, depth);
+  *at = detail::word_of(detail::kind_tag(detail::WordKind::close, depth), event_time());
   publish(at + 1);
 }
 
@@ -327,35 +327,10 @@ std::uint64_t* SlotWrite::make_room(std::size_t words) noexcept {
     return cursor();
   }
   const std::uint64_t wanted = words + detail::depth_of(key_);
-  if (wanted > chunk_words - spare_words || !take_chunk(wanted)) {
+  if (wanted > chunk_words || !take_chunk(wanted)) {
     return nullptr;
   }
   return cursor();
-}
-
-std::uint64_t SlotWrite::time_field(std::size_t words) noexcept {
-  return time_field(event_time(), words);
-}
-
-std::uint64_t SlotWrite::time_field(std::uint64_t time, std::size_t words) noexcept {
-  constexpr std::uint64_t largest = (std::uint64_t{1} << detail::time_bits) - 1;
-  std::uint64_t delta = time - slot_.true_time_base;
-  if (delta > largest) {
-    std::uint64_t* const at = cursor();
-    if (has_room(words)) {
-      at[0] = detail::kind_tag(detail::WordKind::time_base, 0);
-      at[1] = time;
-      publish(at + 2);
-      slot_.true_time_base = time;
-      slot_.own().time_base = counter_in_use() ? time : unreachable_time_base();
-      delta = 0;
-    } else {
-      // The chunk's spare words are used up. It has been full for longer than a time field can express, or began after
-      // the event.
-      delta = static_cast<std::int64_t>(delta) < 0 ? 0 : largest;
-    }
-  }
-  return delta << detail::time_shift;
 }
 
 bool write_event(EventKind kind, std::uint64_t own_bits, std::span<const std::uint64_t> words,
@@ -375,9 +350,8 @@ EventWrite::EventWrite(std::uint64_t time, EventKind kind, std::uint64_t own_bit
     slot->dropped_others.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  const std::uint64_t time_bits = write.time_field(time, 2 + size);
   at_ = write.cursor() + 2;
-  at_[-2] = time_bits | detail::kind_tag(detail::WordKind::event, 1 + size);
+  at_[-2] = detail::word_of(detail::kind_tag(detail::WordKind::event, 1 + size), time);
   at_[-1] = static_cast<std::uint64_t>(kind) | (own_bits << 8U);
 }
 
@@ -418,9 +392,10 @@ std::uint64_t* put_argument(std::uint64_t* at, std::uint32_t name, const Argumen
   const std::string_view text = kept_text(argument);
   const bool is_text = argument.type == ArgumentType::string;
   const bool is_cut = is_text && text.size() < argument.text.size();
-  *at++ = (std::uint64_t{name} << detail::time_shift) |
-          detail::kind_tag(detail::WordKind::argument,
-                           argument_operand(static_cast<std::uint64_t>(argument.type), is_cut, text.size()));
+  *at++ = detail::word_of(
+      detail::kind_tag(detail::WordKind::argument,
+                       argument_operand(static_cast<std::uint64_t>(argument.type), is_cut, text.size())),
+      name);
   if (!is_text) {
     *at++ = argument.bits;
   } else if (!text.empty()) {

@@ -20,13 +20,13 @@ extern detail::ThreadState nobody;
 
 /// The calling thread's slot; null before its first event.
 [[nodiscard]] inline TrackSlot* current_slot() noexcept {
-  detail::ThreadState* const state = kymo_thread_v2;
+  detail::ThreadState* const state = kymo_thread_v3;
   return state != &nobody ? &TrackSlot::of(*state) : nullptr;
 }
 
 /// Null: none.
 inline void set_current_slot(TrackSlot* slot) noexcept {
-  kymo_thread_v2 = slot != nullptr ? &slot->own() : &nobody;
+  kymo_thread_v3 = slot != nullptr ? &slot->own() : &nobody;
 }
 
 /// For slow paths, before they touch anything shared: in a process made without fork handlers, this thread's slots
@@ -77,12 +77,6 @@ class SlotWrite {
   /// or too many scopes are open.
   [[nodiscard]] std::uint64_t* make_room(std::size_t words) noexcept;
 
-  /// The time field of a word written now. Moves the time base if the chunk's is too old; `words` more words are about
-  /// to be written at the cursor.
-  [[nodiscard]] std::uint64_t time_field(std::size_t words) noexcept;
-  /// The same for a time that was read before.
-  [[nodiscard]] std::uint64_t time_field(std::uint64_t time, std::size_t words) noexcept;
-
   /// Writes the close of the scope at `depth`, for which its open reserved room.
   void write_close(std::uint64_t depth) noexcept;
 
@@ -95,7 +89,7 @@ class SlotWrite {
   [[nodiscard]] bool take_chunk(std::uint64_t words) noexcept;
   void shed_left_scopes() noexcept;
   [[nodiscard]] bool has_room(std::size_t words) const noexcept {
-    return detail::has_room(slot_.own(), cursor(), words + detail::depth_of(key_));
+    return detail::has_room(slot_.own().slow_scopes_end, cursor(), words + detail::depth_of(key_));
   }
 
   TrackSlot& slot_;

@@ -14,11 +14,6 @@
 
 namespace kymo::record {
 
-/// Whether the filter left the site out. Async-signal-safe.
-[[nodiscard]] inline bool is_left_out(const kymo_site& site) noexcept {
-  return __atomic_load_n(&site.argument_names, __ATOMIC_RELAXED) == detail::left_out_mark;
-}
-
 inline void mark_left_out(kymo_site& site) noexcept {
   __atomic_store_n(&site.argument_names, detail::left_out_mark, __ATOMIC_RELAXED);
 }

@@ -20,8 +20,8 @@ struct ThreadsOfThisProcess {
 
   /// The address of a thread-local variable identifies a thread without a system call and survives fork.
   static std::uintptr_t identity() noexcept {
-    static_assert(alignof(decltype(kymo_thread_v2)) > 1, "an address leaves the lowest bit free");
-    return reinterpret_cast<std::uintptr_t>(&kymo_thread_v2);
+    static_assert(alignof(decltype(kymo_thread_v3)) > 1, "an address leaves the lowest bit free");
+    return reinterpret_cast<std::uintptr_t>(&kymo_thread_v3);
   }
 
   /// Sleeps until the owner changes, or wakes for no reason.

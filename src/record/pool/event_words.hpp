@@ -42,14 +42,18 @@ constexpr std::size_t words_for(std::size_t bytes) {
   return (bytes + 7) / 8;
 }
 
-/// Kind of a word; none for one that opens a scope.
-constexpr detail::WordKind kind_of(std::uint64_t word) {
+/// Kind of a word by its tag; none for one that opens a scope.
+constexpr detail::WordKind kind_of(std::uint64_t tag) {
   using detail::WordKind;
-  if ((word & 3U) != 0) {
-    return (word & 1U) != 0 ? WordKind::none : WordKind::close;
+  if ((tag & 3U) != 0) {
+    return (tag & 1U) != 0 ? WordKind::none : WordKind::close;
   }
-  const auto kind = static_cast<WordKind>((word >> 2U) & 0xFU);
+  const auto kind = static_cast<WordKind>((tag >> 2U) & 0xFU);
   return kind != WordKind::close ? kind : WordKind::none;
+}
+
+constexpr std::uint64_t operand_of(std::uint64_t tag) {
+  return tag >> 6U;
 }
 
 }  // namespace kymo::record

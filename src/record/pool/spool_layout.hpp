@@ -25,7 +25,7 @@
 namespace kymo::record {
 
 inline constexpr std::uint64_t spool_magic = 0x31304C4F4F50534BU;  // "KSPOOL01"
-inline constexpr std::uint32_t spool_version = 4;
+inline constexpr std::uint32_t spool_version = 5;
 inline constexpr std::size_t chunk_bytes = 64 * 1024;
 inline constexpr std::size_t small_chunk_bytes = 2 * 1024;
 inline constexpr std::uint32_t pieces_a_chunk = chunk_bytes / small_chunk_bytes;
@@ -119,9 +119,6 @@ struct alignas(256) TrackSlot {
   std::atomic<std::uint32_t> first_chunk{0};  ///< index + 1; 0 until the pool had a chunk for it
   std::uint32_t current_chunk = 0;            ///< index
   std::uint64_t os_thread_id = 0;
-  /// Base of new words' times if it differs from ThreadState::time_base. If the counter is not trusted, time_base is
-  /// set so that every write takes the slow path, which reads CLOCK_MONOTONIC.
-  std::uint64_t true_time_base = 0;
   std::atomic<std::uint64_t> dropped_scopes{0};
   std::atomic<std::uint64_t> dropped_others{0};
   std::atomic<std::uint64_t> stated_drops{0};  ///< of both, those reported to sinks
@@ -138,8 +135,8 @@ struct alignas(256) TrackSlot {
 struct ChunkHeader {
   std::atomic<std::uint32_t> track{0};  ///< 0: free; log_track: the log of declarations
   std::uint32_t slot = 0;
-  std::uint64_t first_sequence = 0;  ///< position of its first word in its track
-  std::uint64_t time_base = 0;
+  std::uint64_t first_sequence = 0;                ///< position of its first word in its track
+  std::uint64_t begun_at = 0;                      ///< count
   std::uint32_t used_words = 0;                    ///< valid once `next` is set
   std::atomic<std::uint32_t> next{no_chunk};       ///< index + 1 of its thread's next chunk
   std::atomic<std::uint32_t> free_next{no_chunk};  ///< index + 1 of the next free chunk
@@ -169,9 +166,6 @@ struct ChunkPlace {
   }
   return {std::uint64_t{index - most_chunks} * small_chunk_bytes, small_chunk_words};
 }
-
-/// Words at a chunk's end reserved for a new time base.
-inline constexpr std::size_t spare_words = 2;
 
 /// Track number of the log of declarations.
 inline constexpr std::uint32_t log_track = 0xFFFFFFFF;
