@@ -151,7 +151,7 @@ std::size_t TrackDecoder::decode_scopes(std::span<const std::uint64_t> words, Cl
   return taken;
 }
 
-/// Decodes pairs of an open and its close, up to the first two words that are no pair or have counts outside the window.
+/// Decodes pairs of an open and its close, up to the first two words that are no pair or are outside the window.
 const std::uint64_t* TrackDecoder::decode_leaves(std::span<const std::uint64_t> words, const Window& in_window,
                                                  std::byte*& to) {
   const Window window = in_window;
