@@ -43,7 +43,7 @@ std::uint64_t append_text(std::string& text, const std::uint64_t* from, std::siz
 }
 
 /// How far a word's count is from another, if that is less than half of what a word can express.
-std::int64_t distance(std::uint64_t word, std::uint64_t count) {
+std::int64_t distance_between(std::uint64_t word, std::uint64_t count) {
   return static_cast<std::int64_t>(detail::shifted_count_of(word) - (count << detail::tag_bits)) >> detail::tag_bits;
 }
 
@@ -54,7 +54,7 @@ std::uint64_t magnitude(std::int64_t number) {
 /// A quarter of what a word can express: words between two counts so close have certain counts, seen from either.
 constexpr std::uint64_t nearest_counts = std::uint64_t{1} << (detail::count_bits - 2);
 
-bool is_near(std::uint64_t count, std::uint64_t other) {
+bool are_near(std::uint64_t count, std::uint64_t other) {
   return magnitude(static_cast<std::int64_t>(count - other)) < nearest_counts;
 }
 
@@ -83,12 +83,12 @@ struct TrackDecoder::Window {
 };
 
 std::uint64_t TrackDecoder::count_of(std::uint64_t word) const {
-  return reference_ + static_cast<std::uint64_t>(distance(word, reference_));
+  return reference_ + static_cast<std::uint64_t>(distance_between(word, reference_));
 }
 
 void TrackDecoder::begin_chunk(std::uint64_t begun_at, std::uint64_t first_sequence) {
   reference_ = begun_at;
-  is_far_ = now_ != 0 && !is_near(now_, reference_);
+  is_far_ = now_ != 0 && !are_near(now_, reference_);
   sequence_ = first_sequence;
 }
 
@@ -97,7 +97,7 @@ void TrackDecoder::looked(std::uint64_t before, std::uint64_t now) {
     reference_ = before;
   }
   now_ = now;
-  is_far_ = now_ != 0 && !is_near(now_, reference_);
+  is_far_ = now_ != 0 && !are_near(now_, reference_);
 }
 
 /// The process was stopped for long, or its counter restarted. The words of before were published soon after the look
@@ -107,8 +107,8 @@ void TrackDecoder::come_near(std::uint64_t word) {
   if (kind == WordKind::argument) {
     return;
   }
-  const std::int64_t from_reference = distance(word, reference_);
-  if (magnitude(distance(word, now_)) < magnitude(from_reference)) {
+  const std::int64_t from_reference = distance_between(word, reference_);
+  if (magnitude(distance_between(word, now_)) < magnitude(from_reference)) {
     reference_ = now_;
     is_far_ = false;
   } else {
