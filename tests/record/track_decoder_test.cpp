@@ -71,7 +71,7 @@ struct Looks : Decoding {
 };
 
 constexpr std::uint64_t all_counts = std::uint64_t{1} << detail::count_bits;
-constexpr std::uint64_t second = 1'000'000'000;
+constexpr std::uint64_t one_second = 1'000'000'000;
 
 TEST(TrackDecoderTest, AWordHasItsTagAndItsCountsLowestBits) {
   std::mt19937_64 random(3);
@@ -85,19 +85,19 @@ TEST(TrackDecoderTest, AWordHasItsTagAndItsCountsLowestBits) {
 }
 
 TEST(TrackDecoderTest, CountsAreThoseNearTheLastLookHoweverLargeTheyAre) {
-  const std::uint64_t begun = 3 * all_counts + all_counts - 50 * second;  // a word's bits overflow soon
+  const std::uint64_t begun = 3 * all_counts + all_counts - 50 * one_second;  // a word's bits overflow soon
   Looks looks(begun);
-  EXPECT_EQ(looks.look(begun + second, {open_at(begun + 10, 3)}),
+  EXPECT_EQ(looks.look(begun + one_second, {open_at(begun + 10, 3)}),
             (std::vector<std::int64_t>{static_cast<std::int64_t>(begun + 10)}));
   // Nothing happens for days, in which someone looks.
-  std::uint64_t now = begun + second;
+  std::uint64_t now = begun + one_second;
   while (now < begun + 5 * all_counts) {
-    now += 600 * second;
+    now += 600 * one_second;
     EXPECT_TRUE(looks.look(now, {}).empty());
   }
   // A thread may be interrupted between the counter's read and the word's publication, before the look.
-  const std::vector<std::uint64_t> counts{now - 5, now + 20, now + second};
-  EXPECT_EQ(looks.look(now + 2 * second, {open_at(counts[0], 1), open_at(counts[1], 2), close_at(counts[2], 0)}),
+  const std::vector<std::uint64_t> counts{now - 5, now + 20, now + one_second};
+  EXPECT_EQ(looks.look(now + 2 * one_second, {open_at(counts[0], 1), open_at(counts[1], 2), close_at(counts[2], 0)}),
             std::vector<std::int64_t>(counts.begin(), counts.end()));
 }
 
@@ -106,7 +106,7 @@ TEST(TrackDecoderTest, AroundALongStopWordsAreNearTheLookBeforeOrTheLookAfter) {
   for (int round = 0; round < test::rounds(2'000); ++round) {
     const std::uint64_t begun = random() >> 2U;
     Looks looks(begun);
-    std::uint64_t count = begun + random() % second;
+    std::uint64_t count = begun + random() % one_second;
     looks.look(count, {});
     std::vector<std::uint64_t> words;
     std::vector<std::int64_t> times;
@@ -122,26 +122,26 @@ TEST(TrackDecoderTest, AroundALongStopWordsAreNearTheLookBeforeOrTheLookAfter) {
       }
     };
     add(random() % 1'500);
-    // Minutes to weeks. Not within a second of a multiple of what a word can express: no word can tell that.
+    // Minutes to weeks. Not within a one_second of a multiple of what a word can express: no word can tell that.
     count += all_counts / 4 + random() % (100 * all_counts);
-    count += (count - begun + 20 * second) % all_counts < 40 * second ? 100 * second : 0;
+    count += (count - begun + 20 * one_second) % all_counts < 40 * one_second ? 100 * one_second : 0;
     add(random() % 1'500);
     if (words.size() % 2 != 0 && (words.back() & 1U) == 0) {
       times.pop_back();
       words.pop_back();
     }
-    ASSERT_EQ(looks.look(count + random() % second, words), times) << round;
+    ASSERT_EQ(looks.look(count + random() % one_second, words), times) << round;
   }
 }
 
 TEST(TrackDecoderTest, AfterTheCounterBeganAgainWordsAreNearTheLookAfter) {
   const std::uint64_t begun = 20 * all_counts;
   Looks looks(begun);
-  looks.look(begun + second, {});
+  looks.look(begun + one_second, {});
   looks.clock = ClockMap(1.0);
-  looks.clock.add({8 * second, 8 * second, 1});
-  const std::vector<std::uint64_t> counts{8 * second + 5, 8 * second + 90};
-  EXPECT_EQ(looks.look(9 * second, {open_at(counts[0], 1), close_at(counts[1], 0)}),
+  looks.clock.add({8 * one_second, 8 * one_second, 1});
+  const std::vector<std::uint64_t> counts{8 * one_second + 5, 8 * one_second + 90};
+  EXPECT_EQ(looks.look(9 * one_second, {open_at(counts[0], 1), close_at(counts[1], 0)}),
             std::vector<std::int64_t>(counts.begin(), counts.end()));
 }
 
