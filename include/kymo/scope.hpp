@@ -12,6 +12,14 @@
 #include <kymo/detail/hot_path.hpp>
 #include <kymo/text.hpp>
 
+// GCC takes what it is told never to run for a reason to inline nothing. Clang needs no such word, which would only make
+// the frames of unoptimised programs larger.
+#if defined(__clang__)
+#define KYMO_DETAIL_INLINE
+#else
+#define KYMO_DETAIL_INLINE __attribute__((always_inline))
+#endif
+
 namespace kymo::detail {
 #if defined(KYMO_DETAIL_PROBES)
 inline namespace KYMO_DETAIL_PROBES {
@@ -36,7 +44,7 @@ constexpr const char* literal_or_use_KYMO_SCOPE_DYNAMIC(const T& /*text*/) noexc
 /// or in a forked child closes nothing.
 class ScopeGuard {
  public:
-  __attribute__((always_inline)) KYMO_SKIP
+  KYMO_DETAIL_INLINE KYMO_SKIP
   explicit ScopeGuard(kymo_site& site) noexcept : token_(open(site)) {}
 
   /// For KYMO_SCOPE_DYNAMIC: `with_name` passes the name to its argument. Called at most once, and only if the name is
@@ -148,7 +156,7 @@ class ScopeGuard {
   static void probe_close() noexcept {}
 #endif
 
-  __attribute__((always_inline)) KYMO_SKIP
+  KYMO_DETAIL_INLINE KYMO_SKIP
   static ScopeToken open(kymo_site& site) noexcept {
     if constexpr (has_probes) {
       probe_open(site.name[0] != '\0' ? site.name : site.function, site);
