@@ -12,8 +12,8 @@
 #include <kymo/detail/hot_path.hpp>
 #include <kymo/text.hpp>
 
-// GCC takes what it is told never to run for a reason to inline nothing. Clang needs no such word, which would only make
-// the frames of unoptimised programs larger.
+// GCC takes what it is told never to run for a reason to inline nothing. Clang needs no such word: it would make the
+// frames of unoptimised programs larger.
 #if defined(__clang__)
 #define KYMO_DETAIL_INLINE
 #else
