@@ -165,14 +165,14 @@ class ScopeGuard {
       return {};
     }
     ScopeToken token = open_scope(site);
+    if (token.word == 0) {
+      return {};
+    }
 #if !defined(__clang__)
     // Or GCC would copy the rest of the block for each way to open a scope.
     __asm__("" : "+r"(token.word));
 #endif
-    if (token.word == 0) {
-      __builtin_unreachable();
-    }
-    return token;
+    return not_0(token);
   }
 
   /// Opens a scope with a name made at run time.

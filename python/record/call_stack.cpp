@@ -10,7 +10,7 @@ namespace {
 bool open_at(kymo_site& site, std::uint64_t start, detail::ScopeToken& token) {
   detail::ThreadState* const state = kymo_thread_v3;
   const std::uint64_t key = state->key;
-  if (!detail::is_free(key) || (__atomic_load_n(&site.id, __ATOMIC_ACQUIRE) == 0 && kymo_declare_site_v1(&site) == 0)) {
+  if (!detail::is_free(key) || (!detail::has_id(site) && kymo_declare_site_v1(&site) == 0)) {
     return false;
   }
   const std::uint32_t id = __atomic_load_n(&site.id, __ATOMIC_ACQUIRE);

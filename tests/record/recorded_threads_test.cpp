@@ -316,7 +316,7 @@ TEST_F(RecordingTest, AScopeSkippedByLongjmpIsClosedWithItsParent) {
 }
 
 TEST_F(RecordingTest, AfterALeftOutScopeThatLongjmpSkippedLaterScopesHaveTheirArguments) {
-  static kymo_site site = {0, detail::left_out_mark, "left out", "", "", 0, KYMO_SITE_SCOPE};
+  static kymo_site site = {detail::left_out_id, 0, "left out", "", "", 0, KYMO_SITE_SCOPE};
   {
     KYMO_SCOPE("parent");
     static_cast<void>(detail::open_scope(site));  // never closed

@@ -39,22 +39,33 @@ namespace kymo::detail {
 /// An open scope, held by its owner in a register.
 ///
 /// That of a recorded scope is the thread's key while it is the innermost, with slow_bit where its close has to take
-/// the slow path. That of a left-out or dropped scope is the muted key of before, with all bits inverted: negative.
+/// the slow path. That of a left-out or dropped scope is the muted depth of before, with all bits inverted: negative.
 struct ScopeToken {
-  std::uint64_t word = 0;  ///< 0: scopes were off
+  std::uint64_t word = 0;  ///< 0: scopes were off, or a left-out one changed nothing
 };
 
 inline constexpr std::uint64_t slow_bit = std::uint64_t{1} << 60U;
 
-/// A scope that left nothing to close: of a thread without a state, or of a handler that interrupted a write.
+/// A scope that left nothing to close, of the slow path.
 inline constexpr ScopeToken nothing_to_close{std::uint64_t{1} << 61U};
 
-/// Value of kymo_site::argument_names for a left-out site: its scopes have no arguments. No name has its highest bit.
-inline constexpr std::uint32_t left_out_mark = ~std::uint32_t{0};
+/// kymo_site::id of a left-out site. No other has the highest bit.
+inline constexpr std::uint32_t left_out_id = ~std::uint32_t{0};
+
+/// The id with its sign: 0 for none yet, negative for a left-out site.
+KYMO_SKIP
+inline std::int32_t signed_id(const kymo_site& site) noexcept {
+  return static_cast<std::int32_t>(__atomic_load_n(&site.id, __ATOMIC_ACQUIRE));
+}
+
+KYMO_SKIP
+inline bool has_id(const kymo_site& site) noexcept {
+  return signed_id(site) > 0;
+}
 
 KYMO_SKIP
 inline bool is_left_out(const kymo_site& site) noexcept {
-  return static_cast<std::int32_t>(__atomic_load_n(&site.argument_names, __ATOMIC_RELAXED)) < 0;
+  return signed_id(site) < 0;
 }
 
 KYMO_SKIP
@@ -101,26 +112,23 @@ inline void publish(ThreadState& state, std::uint64_t* cursor, std::uint32_t tag
 }
 
 /// Opens a scope that leaves no trace: no word, no drop count. Arguments recorded inside it do not go to its parent.
-/// The state must be free.
-KYMO_SKIP
-inline ScopeToken leave_out_scope(ThreadState& state, std::uint64_t key) noexcept {
-  const std::uint64_t before = state.muted_key;
-  state.muted_key = key;
-  return {~before};
-}
-
-/// The same in whatever state the thread is.
+/// Never 0.
 KYMO_SKIP
 inline ScopeToken leave_out_scope() noexcept {
   ThreadState& state = *kymo_thread_v3;
-  return is_free(state.key) ? leave_out_scope(state, state.key) : nothing_to_close;
+  const std::uint32_t depth = depth_of(state.key);
+  const std::uint32_t before = state.muted_depth;
+  if (before == depth) {
+    return nothing_to_close;
+  }
+  state.muted_depth = depth;
+  return {~std::uint64_t{before}};
 }
 
-/// The part of open_scope's slow path that stays in this module. A thread that has recorded nothing gets no state for
-/// scopes that are left out.
+/// The part of open_scope's slow path that stays in this module. Never 0.
 KYMO_DETAIL_REST
 inline ScopeToken open_rest(kymo_site& site, std::uint64_t key) noexcept {
-  return is_left_out(site) ? nothing_to_close : ScopeToken{kymo_open_slow_v3(&site, key)};
+  return is_left_out(site) ? leave_out_scope() : ScopeToken{kymo_open_slow_v3(&site, key)};
 }
 
 /// The same for close_scope.
@@ -131,15 +139,24 @@ inline void close_rest(ScopeToken token) noexcept {
   }
 }
 
-/// Opens a scope. The caller has checked that scopes are on. `rest(site, key)` is the slow path. Never 0.
+/// Tells the compiler that a token is not 0.
+__attribute__((always_inline)) KYMO_SKIP
+inline ScopeToken not_0(ScopeToken token) noexcept {
+  if (token.word == 0) {
+    __builtin_unreachable();
+  }
+  return token;
+}
+
+/// Opens a scope. The caller has checked that scopes are on. `rest(site, key)` is the slow path; it never returns 0.
 template <typename Rest>
 __attribute__((always_inline)) KYMO_SKIP
 inline ScopeToken open_scope(kymo_site& site, const Rest& rest) noexcept {
   ThreadState* const state = kymo_thread_v3;
-  const std::uint64_t id = __atomic_load_n(&site.id, __ATOMIC_ACQUIRE);
+  const std::int64_t id = signed_id(site);
   const std::uint64_t key = state->key;
-  // Highest bit of either: the site has no id, or the state is busy.
-  if (KYMO_DETAIL_NEARLY_ALWAYS(is_free((id - 1) | key))) {
+  // Highest bit of either: the site has no id or is left out, or the state is busy.
+  if (KYMO_DETAIL_NEARLY_ALWAYS(is_free(static_cast<std::uint64_t>(id - 1) | key))) {
     make_busy(*state);
     signal_fence();
     std::uint64_t* const cursor = cursor_of(*state).load(__ATOMIC_RELAXED);
@@ -147,13 +164,21 @@ inline ScopeToken open_scope(kymo_site& site, const Rest& rest) noexcept {
     if (KYMO_DETAIL_NEARLY_ALWAYS(may_open(*state, cursor))) {
       publish(*state, cursor, static_cast<std::uint32_t>(id * 2 + 1), count);  // open_tag(id)
       state->key = key + 1;
-      return {key + 1};
+      return not_0({key + 1});
     }
     signal_fence();
-  } else if (is_free(key) && is_left_out(site)) {
-    return leave_out_scope(*state, key);
+  } else if (id < 0) {
+    // Left out. To put back what was loaded would make each such scope wait for the store of the one before.
+    const std::uint32_t muted_depth = state->muted_depth;
+    if (muted_depth == depth_of(key)) {
+      return {};
+    }
+    if (muted_depth == 0) {
+      state->muted_depth = depth_of(key);
+      return {~std::uint64_t{0}};
+    }
   }
-  return rest(site, key);
+  return not_0(rest(site, key));
 }
 
 __attribute__((always_inline)) KYMO_SKIP
@@ -181,7 +206,7 @@ inline void close_scope(ScopeToken token, const Rest& rest) noexcept {
     publish(*state, cursor, std::uint32_t{static_cast<std::uint16_t>(before)} * 4 + 2, read_counter_halves());
     state->key = before;
   } else if (is_muting(token)) {
-    state->muted_key = ~token.word;
+    state->muted_depth = static_cast<std::uint32_t>(~token.word);
   } else {
     rest(token);
   }

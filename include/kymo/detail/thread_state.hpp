@@ -58,9 +58,9 @@ struct alignas(256) ThreadState {
   /// The first place in the chunk without room for a scope. Null where the clock is not the counter: then every write
   /// takes the slow path.
   std::uint64_t* scopes_end = nullptr;
-  /// The key under which the innermost left-out or dropped scope was opened. Arguments that are recorded under this key
-  /// belong to no recorded scope.
-  std::uint64_t muted_key = 0;
+  /// The depth at which the innermost left-out or dropped scope was opened; 0: none, or in no recorded scope. Arguments
+  /// that are recorded at this depth belong to no recorded scope.
+  std::uint32_t muted_depth = 0;
   /// Before this place, scopes open without a look at how many words their closes need. It lies where half of the words
   /// that are free are used up: an open takes one and reserves one.
   std::uint64_t* opens_end = nullptr;
@@ -101,14 +101,14 @@ constexpr std::uint32_t generation_of(std::uint64_t key) {
 }
 
 KYMO_SKIP
-constexpr std::uint64_t depth_of(std::uint64_t key) {
-  return key & depth_mask;
+constexpr std::uint32_t depth_of(std::uint64_t key) {
+  return static_cast<std::uint32_t>(key & depth_mask);
 }
 
 /// Whether arguments recorded now belong to a recorded scope.
 KYMO_SKIP
 inline bool takes_arguments(const ThreadState& state) noexcept {
-  return state.key != state.muted_key;
+  return depth_of(state.key) != state.muted_depth;
 }
 
 /// Marks a state busy. A signal handler that interrupts the following code sees this and counts its scope as dropped.

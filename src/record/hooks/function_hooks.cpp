@@ -167,8 +167,7 @@ __attribute__((noinline)) void enter_slow(const void* function, const void* call
   } else if (entry == nullptr) {
     push(*thread, function, call_site, drop_scope);
   } else if (!is_silent) {
-    const bool is_declared =
-        __atomic_load_n(&entry->site.id, __ATOMIC_ACQUIRE) != 0 || (has_slot && declare(*entry, address));
+    const bool is_declared = detail::has_id(entry->site) || (has_slot && declare(*entry, address));
     push(*thread, function, call_site, [&] { return is_declared ? detail::open_scope(entry->site) : drop_scope(); });
   } else if (!entry->is_filtered) {
     push_left_out(*thread, function, call_site);
@@ -236,7 +235,7 @@ inline void enter_function(FunctionEntry* entry, const void* function, const voi
     if (entry->is_filtered) {
       return;
     }
-    if (__atomic_load_n(&entry->site.id, __ATOMIC_RELAXED) != 0) {
+    if (detail::has_id(entry->site)) {
       push(*thread, function, call_site, [entry] {
         return detail::open_scope(entry->site, [](kymo_site& site, std::uint64_t key) {
           return Call::run([&site, key] { return detail::open_rest(site, key); });

@@ -70,7 +70,7 @@ kymo_site* kymo_dynamic_site_v1(kymo_site* place, const char* name, size_t name_
   if (entry == nullptr) {
     return nullptr;
   }
-  if (place != nullptr && __atomic_load_n(&entry->site.id, __ATOMIC_ACQUIRE) == 0) {
+  if (place != nullptr && kymo::detail::signed_id(entry->site) == 0) {
     // It found no room when first declared, perhaps from a module that is gone by now. This caller's strings are valid.
     __atomic_store_n(&entry->site.function, place->function, __ATOMIC_RELAXED);
     __atomic_store_n(&entry->site.file, place->file, __ATOMIC_RELAXED);

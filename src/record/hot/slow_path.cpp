@@ -56,7 +56,7 @@ void note_closed_elsewhere(std::uint64_t token) noexcept {
 std::uint64_t open_after_look(kymo_site& site) noexcept {
   detail::ThreadState& own = *kymo_thread_v3;
   const std::uint64_t key = own.key;
-  if (!detail::is_free(key) || __atomic_load_n(&site.id, __ATOMIC_ACQUIRE) == 0) {
+  if (!detail::is_free(key) || !detail::has_id(site)) {
     return 0;
   }
   // A handler that interrupts this must not begin another chunk.
@@ -74,9 +74,10 @@ std::uint64_t open_after_look(kymo_site& site) noexcept {
   own.key = key;
   const auto give_up = [](kymo_site&, std::uint64_t before) {
     kymo_thread_v3->key = before;
-    return detail::ScopeToken{};
+    return detail::nothing_to_close;
   };
-  return has_room ? detail::open_scope(site, give_up).word : 0;
+  const detail::ScopeToken token = has_room ? detail::open_scope(site, give_up) : detail::nothing_to_close;
+  return token.word != detail::nothing_to_close.word ? token.word : 0;
 }
 
 /// Opens a scope off the hot path: the thread's first, the site's first, or one without room in the chunk. A null site
@@ -90,8 +91,7 @@ __attribute__((noinline)) std::uint64_t open_slowly(kymo_site* site) noexcept {
   std::uint64_t token = 0;
   {
     SlotWrite write(*slot);
-    if (write && site != nullptr &&
-        (__atomic_load_n(&site->id, __ATOMIC_ACQUIRE) != 0 || Recorder::instance().declarations().declare(*site)) &&
+    if (write && site != nullptr && (detail::has_id(*site) || Recorder::instance().declarations().declare(*site)) &&
         write.make_room(2) != nullptr) {
       std::uint64_t* const at = write.cursor();
       *at = detail::word_of(detail::open_tag(__atomic_load_n(&site->id, __ATOMIC_RELAXED)), event_time());
@@ -133,8 +133,8 @@ extern "C" {
 __attribute__((visibility("default"))) std::uint64_t kymo_open_slow_v3(kymo_site* site, std::uint64_t key) noexcept {
   using kymo::record::Recorder;
   kymo::record::put_back(key);
-  const bool is_new = site != nullptr && __atomic_load_n(&site->id, __ATOMIC_RELAXED) == 0;
-  if (is_new && (kymo::detail::is_left_out(*site) || Recorder::instance().leaves_out(*site))) {
+  const bool is_known = site == nullptr || kymo::detail::has_id(*site);
+  if (!is_known && (kymo::detail::is_left_out(*site) || Recorder::instance().leaves_out(*site))) {
     return kymo::detail::leave_out_scope().word;
   }
   const std::uint64_t token = site != nullptr ? kymo::record::open_after_look(*site) : 0;
@@ -143,7 +143,7 @@ __attribute__((visibility("default"))) std::uint64_t kymo_open_slow_v3(kymo_site
 
 __attribute__((visibility("default"))) int kymo_declare_site_v1(kymo_site* site) {
   kymo::record::Recorder& recorder = kymo::record::Recorder::instance();
-  if (__atomic_load_n(&site->id, __ATOMIC_ACQUIRE) != 0) {
+  if (kymo::detail::has_id(*site)) {
     return 1;
   }
   const bool is_wanted = !kymo::detail::is_left_out(*site) && !recorder.leaves_out(*site);

@@ -68,7 +68,7 @@ void fill_slot(TrackSlot& slot, TrackRole role) noexcept {
   slot.dropped_scopes.store(0, std::memory_order_relaxed);
   slot.dropped_others.store(0, std::memory_order_relaxed);
   slot.own().key = detail::first_key(slot.track.load(std::memory_order_relaxed));
-  slot.own().muted_key = slot.own().key;
+  slot.own().muted_depth = 0;
   slot.name_handle = 0;
   slot.name[0] = '\0';
   if (role == TrackRole::plain) {
@@ -226,9 +226,9 @@ SlotWrite::SlotWrite(TrackSlot& slot) noexcept : slot_(slot), key_(slot.own().ke
   if (is_held_) {
     detail::make_busy(slot.own());
     detail::signal_fence();
-    if (detail::depth_of(slot.own().muted_key) > detail::depth_of(key_)) {
+    if (slot.own().muted_depth > detail::depth_of(key_)) {
       // Of a left-out scope that longjmp left. A later scope of that depth takes arguments.
-      slot.own().muted_key = detail::first_key(detail::generation_of(key_));
+      slot.own().muted_depth = 0;
     }
   }
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <kymo/detail/hot_path.hpp>
+
 #include "base/text/text.hpp"
 #include "record/names/function_name.hpp"
 
@@ -126,7 +128,7 @@ bool DeclarationLog::declare(kymo_site& site) noexcept {
   if (!lock_.lock()) {
     return false;
   }
-  bool is_declared = __atomic_load_n(&site.id, __ATOMIC_RELAXED) != 0;
+  bool is_declared = detail::has_id(site);
   if (!is_declared && next_site_ <= detail::max_site) {
     const SiteRole role = site.kind == KYMO_SITE_FIBER  ? SiteRole::fiber_run
                           : site.kind == KYMO_SITE_WAIT ? SiteRole::wait
@@ -153,7 +155,7 @@ bool DeclarationLog::declare_hooked_site(kymo_site& site, const HookedPlace& pla
   if (!lock_.lock()) {
     return false;
   }
-  bool is_declared = __atomic_load_n(&site.id, __ATOMIC_RELAXED) != 0;
+  bool is_declared = detail::has_id(site);
   if (!is_declared && next_site_ <= detail::max_site) {
     is_declared = write(DeclarationKind::hooked_site, [&](Record& record) {
       record.number(next_site_).number(place.module).number(place.address).number(place.load_base).number(place.size);

@@ -1,8 +1,8 @@
 // Selects the sites to record: KYMO_SITES.
 //
 // A site is matched against the patterns once, before its first scope. A selected site gets its id like any other and
-// bypasses the filter from then on, so the filter costs it nothing. A site that is left out gets no id, which takes its
-// scopes off the hot path, and a mark that ends them there.
+// bypasses the filter from then on, so the filter costs it nothing. A site that is left out gets left_out_id, which
+// takes its scopes off the hot path.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@
 namespace kymo::record {
 
 inline void mark_left_out(kymo_site& site) noexcept {
-  __atomic_store_n(&site.argument_names, detail::left_out_mark, __ATOMIC_RELAXED);
+  __atomic_store_n(&site.id, detail::left_out_id, __ATOMIC_RELAXED);
 }
 
 /// Patterns separated by commas; a leading `-` excludes. A site is recorded if no pattern with `-` matches its name and
