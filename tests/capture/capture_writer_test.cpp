@@ -1,8 +1,11 @@
 #include "capture/write/capture_writer.hpp"
 
 #include <filesystem>
+#include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -19,6 +22,7 @@
 #include "capture/merge/merge.hpp"
 #include "capture/sample_batches.hpp"
 #include "capture/summary/summary.hpp"
+#include "capture/write/block_ring.hpp"
 #include "support/flight_recording.hpp"
 #include "support/memory_destination.hpp"
 
@@ -314,6 +318,47 @@ TEST(CaptureWriter, FramesBreakWhereAFullDiskLostSomeAndOpenScopesGoOn) {
     }
   }
   EXPECT_EQ(breaks, std::vector<std::int64_t>{4 * Flight::frames_a_batch * Flight::frame_ns});
+}
+
+/// Counts the blocks that a flight recorder's ring holds whenever something is appended to the file.
+class RingWatch final : public BlockDestination {
+ public:
+  RingWatch(std::string directory, std::vector<std::size_t>& held, const bool& is_full)
+      : directory_(std::move(directory)), held_(held), is_full_(is_full) {}
+  void append(std::span<const std::byte> /*bytes*/) override {
+    held_.push_back(read_block_ring("ring", directory_).blocks.size());
+    if (is_full_) {
+      throw WriteError("the disk is full");
+    }
+  }
+  [[nodiscard]] const std::string& name() const override { return directory_; }
+
+ private:
+  std::string directory_;
+  std::vector<std::size_t>& held_;
+  const bool& is_full_;
+};
+
+// A kill in between must not leave events whose names are nowhere.
+TEST(CaptureWriter, AFlightRecordersFileHasTheNamesBeforeItsRingHasTheEvents) {
+  using Flight = test::FlightRecording;
+  const test::TemporaryDirectory directory("/dev/shm");
+  const std::string path = directory.path().string();
+  std::vector<std::size_t> held;
+  bool is_full = false;
+  CaptureWriter writer(std::make_unique<RingWatch>(path, held, is_full), Flight::options(Flight::ring("ring", path)));
+  std::vector<EventBatch> batches = {Flight::batch(0), Flight::batch(1), Flight::batch(2)};
+  for (EventBatch& batch : batches) {
+    batch.declarations = Flight::declarations();
+  }
+  write_all(writer, {batches[0], batches[1]});
+  EXPECT_EQ(held, (std::vector<std::size_t>{0, 0, 1})) << "with the header, and with each batch's names";
+  is_full = true;
+  write_all(writer, {batches[2]});
+  EXPECT_EQ(writer.unwritten().dropped_scopes, 0U);
+  const HeldBlocks ring = read_block_ring("ring", path);
+  ASSERT_FALSE(ring.blocks.empty());
+  EXPECT_EQ(parse_header(ring.blocks.back())->start_ns, batches[2].start_ns) << "the ring has what the disk refuses";
 }
 
 // The limit of a process's file size stands in for a disk that stays full.

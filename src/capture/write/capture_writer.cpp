@@ -23,6 +23,17 @@ bool has_events(const EventBatch& batch) {
   return is_any;
 }
 
+/// Of a block of its events.
+BlockHeader header_of(const EventBatch& batch) {
+  BlockHeader header;
+  header.start_ns = batch.start_ns;
+  header.end_ns = batch.end_ns;
+  for (const ScopeRun& run : batch.runs) {
+    header.scope_events += static_cast<std::uint32_t>(run.events.size());
+  }
+  return header;
+}
+
 void require_size(std::size_t raw_size) {
   if (raw_size > max_payload_size) {
     throw std::length_error("a batch is too large for one block of a capture: hand over less at a time");
@@ -110,7 +121,11 @@ void CaptureWriter::write(const EventBatch& batch) {
   } catch (const WriteError&) {
     declarations_.add(batch.declarations);
     owes_declarations_ = true;
-    count_unwritten(batch);
+    if (ring_) {
+      keep_events(batch);
+    } else {
+      count_unwritten(batch);
+    }
     throw;
   }
   write_ended_tracks();
@@ -125,26 +140,20 @@ void CaptureWriter::write_encoded(const EventBatch& batch) {
     }
     put_declarations(batch.declarations, batch.start_ns);
     number = next_number_;
-    if (events_raw_.size() > 0) {
-      put_events(batch);
+    if (events_raw_.size() > 0 && !ring_) {
+      put_block(header_of(batch), events_raw_.bytes(), encoder_.cuts());
     }
   });
   owes_declarations_ = false;
   declarations_.add(batch.declarations);
-  if (events_raw_.size() == 0) {
-    return;
-  }
-  count_totals(batch);
-  last_time_ns_ = std::max(last_time_ns_, batch.end_ns);
-  if (summaries_) {
+  // A ring gets them only now, as after a kill the names of what it holds must be in the file.
+  keep_events(batch);
+  if (summaries_ && events_raw_.size() > 0) {
     write_summaries(summaries_->add(batch, number));
   }
 }
 
 void CaptureWriter::count_unwritten(const EventBatch& batch) {
-  if (ring_) {
-    return;  // the ring has it
-  }
   const TrackTotals before = unwritten_;
   for (const ScopeRun& run : batch.runs) {
     for (const ScopeEvent& event : run.events) {
@@ -325,20 +334,18 @@ void CaptureWriter::put_declarations(const Declarations& declarations, std::int6
   });
 }
 
-void CaptureWriter::put_events(const EventBatch& batch) {
-  BlockHeader header;
-  header.start_ns = batch.start_ns;
-  header.end_ns = batch.end_ns;
-  for (const ScopeRun& run : batch.runs) {
-    header.scope_events += static_cast<std::uint32_t>(run.events.size());
-  }
-  if (!ring_) {
-    put_block(header, events_raw_.bytes(), encoder_.cuts());
+void CaptureWriter::keep_events(const EventBatch& batch) {
+  if (events_raw_.size() == 0) {
     return;
   }
-  held_.clear();
-  code_block(header, events_raw_.bytes(), encoder_.cuts(), held_);
-  ring_->push(held_.bytes());
+  if (ring_) {
+    BlockHeader header = header_of(batch);
+    held_.clear();
+    code_block(header, events_raw_.bytes(), encoder_.cuts(), held_);
+    ring_->push(held_.bytes());
+  }
+  count_totals(batch);
+  last_time_ns_ = std::max(last_time_ns_, batch.end_ns);
 }
 
 void CaptureWriter::write_held() {

@@ -99,8 +99,8 @@ class CaptureWriter final : public Sink {
   void put_declarations(const Declarations& declarations, std::int64_t time_ns);
   /// Encodes the batch's events into events_raw_.
   void encode(const EventBatch& batch);
-  /// Encodes events_raw_, the batch's events, as a block.
-  void put_events(const EventBatch& batch);
+  /// Counts the events of the batch, which are in events_raw_, as recorded. A flight recorder's ring gets them.
+  void keep_events(const EventBatch& batch);
   void write_encoded(const EventBatch& batch);
   /// Adds what has not been written so far to a batch: as the drops of a track.
   void state_loss(EventBatch& batch) const;
