@@ -135,6 +135,7 @@ struct Explanation {
   std::string process;         ///< whose frames, where several processes marked theirs at a time: "game (process 123)"
   bool is_comparison = false;  ///< slow ones are those of the new captures, usual ones those of the base
   bool is_chosen = false;      ///< slow ones are those of a number or an interval
+  std::int64_t over_ns = 0;    ///< slow ones take longer than this target; 0: none was set
   std::size_t instances = 0;
   std::size_t slow = 0;   ///< in the slow set; the slowest 500 are looked at
   std::size_t usual = 0;  ///< looked at

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import io
 import json
 import os
@@ -31,11 +32,13 @@ def begin(options: dict[str, Any]) -> None:
     _record.enable()
     _follow_spawned(options)
     atexit.register(_end, options)
+    _workers.before_end.append(functools.partial(_end, options))
     wanted = {name: options[name] for name in ("min_us", "include", "exclude", "c_functions", "leaves_every")}
     _record.start_tracing(**wanted)
 
 
 def _end(options: dict[str, Any]) -> None:
+    atexit.unregister(_end)
     left_out = _record.stop_tracing()
     if left_out:
         every = options["leaves_every"]

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kymograph import _control, _environment, _record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# Called in a worker before its capture is closed.
+before_end: list[Callable[[], None]] = []
 
 
 def _close_at_worker_end(_anchor: Any) -> None:
     util: Any = sys.modules["multiprocessing.util"]
     # After the worker's own finalizers: larger priorities come first. Forked workers end without exit handlers.
-    util.Finalize(None, _control.end_process, exitpriority=-1000)
+    util.Finalize(None, _end_worker, exitpriority=-1000)
+
+
+def _end_worker() -> None:
+    for finish in before_end:
+        finish()
+    _control.end_process()
 
 
 def follow_this_fork() -> None:

@@ -10,11 +10,11 @@ void LeafCalls::take(const Look& look) {
   // An interrupt prolongs a call, and a chunk that ends moves the cursor too.
   constexpr std::uint32_t most_unlike = looked_at / 20;
   TracedFunction& function = *look.function;
-  if (function.thinned_site != nullptr) {
-    return;  // another thread's call came first
+  if (function.thinned_site != nullptr || !detail::has_id(*function.site)) {
+    return;  // another thread's call came first, or the site is left out and tells nothing
   }
   const bool is_short = detail::read_counter() - look.begun < longest_;
-  const bool is_alone = detail::cursor_of(*kymo_thread_v3).load(__ATOMIC_RELAXED) == look.cursor;
+  const bool is_alone = look.cursor != nullptr && cursor_now() == look.cursor;
   function.unlike_a_leaf += is_short && is_alone ? 0U : 1U;
   const bool is_leaf = ++function.calls == looked_at && function.unlike_a_leaf <= most_unlike;
   if (is_leaf) {

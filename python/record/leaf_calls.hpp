@@ -55,7 +55,7 @@ class LeafCalls {
     if (!are_thinned() || is_known) {
       return {};
     }
-    return {&function, detail::read_counter(), detail::cursor_of(*kymo_thread_v3).load(__ATOMIC_RELAXED)};
+    return {&function, detail::read_counter(), cursor_now()};
   }
   /// Before its scope closes.
   static void finish(const Look& look) {
@@ -68,6 +68,11 @@ class LeafCalls {
   static constexpr std::uint32_t looked_at = 1000;
 
   static void take(const Look& look);
+  /// Null for a thread that has recorded nothing.
+  [[nodiscard]] static const std::uint64_t* cursor_now() {
+    detail::ThreadState& state = *kymo_thread_v3;
+    return detail::is_free(state.key) ? detail::cursor_of(state).load(__ATOMIC_RELAXED) : nullptr;
+  }
 
   static inline std::uint32_t every_ = 1;
   static inline std::uint64_t longest_ = 0;

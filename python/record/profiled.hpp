@@ -18,13 +18,13 @@ struct ProfiledSite {
   const KeptArguments* arguments = nullptr;  ///< null: none; lives until the process ends
 };
 
-/// Opens a scope. Call while scopes are on.
+/// Opens a scope. Call while scopes are on. Never 0, by which callers know a scope that was not opened yet.
 inline detail::ScopeToken open_profiled(const ProfiledSite& place) {
   const detail::ScopeToken token = detail::open_scope(*place.site);
   if (place.arguments != nullptr && is_recorded(token)) {
     place.arguments->record();
   }
-  return token;
+  return token.word != 0 ? token : detail::nothing_to_close;
 }
 
 /// Wraps a generator, coroutine or async generator so that each resumption is a scope. `inner` is the function's

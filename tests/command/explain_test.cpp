@@ -171,12 +171,17 @@ TEST_F(ExplainTest, ATargetMakesTheSlowSet) {
   const CommandResult result = kymo({"explain", "--over", "10.19ms", "run.kymo"});
   EXPECT_NE(result.out.find("slowest of 100 frames take "), std::string::npos) << result.out << result.err;
   EXPECT_EQ(kymo({"explain", "--over", "soon", "run.kymo"}).status, 2);
+  const CommandResult none = kymo({"explain", "--over", "1s", "run.kymo"});
+  EXPECT_EQ(none.out.find("none takes longer than 1.00 s: the longest of 100 frames takes 1"), 0U) << none.out;
 }
 
 TEST_F(ExplainTest, WithoutFramesTheCostliestSitesAreExplained) {
   write("run.kymo", 30 * ms, 20, false);
   const CommandResult result = kymo({"explain", "run.kymo"});
   EXPECT_EQ(result.out.find("the 5 slowest of 100 scopes \"step\" take 30."), 0U) << result.out << result.err;
+  const CommandResult frame = kymo({"explain", "--frame", "3", "run.kymo"});
+  EXPECT_EQ(frame.status, 1);
+  EXPECT_NE(frame.err.find("nothing marked frames"), std::string::npos) << frame.err;
 }
 
 TEST_F(ExplainTest, NewRecordingsAreExplainedByTheBase) {

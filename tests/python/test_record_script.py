@@ -361,6 +361,47 @@ def test_calls_of_leaves_are_thinned_and_say_so(record: Record, tmp_path: Path, 
     assert int(left_out[1]) >= 4000 * 15 // 16
 
 
+def test_calls_left_out_in_a_forked_worker_are_told(record: Record, tmp_path: Path) -> None:
+    source = """
+        import multiprocessing
+
+        def leaf():
+            pass
+
+        def work():
+            for _ in range(3000):
+                leaf()
+
+        worker = multiprocessing.get_context("fork").Process(target=work)
+        worker.start()
+        worker.join()
+    """
+    done = record(source, options=("--hz", "0", "--leaves-every", "10", "--include", "__main__.*"))
+    assert done.returncode == 0, done.stderr
+    facts = [process["infos"] for process in info_of(tmp_path / "run.kymo")["processes"]]
+    said = [known["python_calls_left_out"] for known in facts if "python_calls_left_out" in known]
+    assert said == ["1800 calls of leaf functions (1 in 10 is recorded)"]
+
+
+def test_a_leaf_that_is_left_out_is_not_thinned(
+    record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KYMO_SITES", "-__main__.leaf")
+    done = record(LEAVES, options=("--hz", "0", "--leaves-every", "16"))
+    assert done.returncode == 0, done.stderr
+    functions = functions_of(tmp_path / "run.kymo")
+    assert functions["long"] == 1200
+    assert not [name for name in functions if name.startswith("leaf")]
+
+
+def test_leaves_are_looked_for_in_a_program_of_which_nothing_is_recorded(
+    record: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KYMO_SITES", "nothing")
+    done = record("print('done')", options=("--leaves-every", "2"))
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+
+
 def test_a_first_call_is_no_exception(record: Record, tmp_path: Path) -> None:
     source = """
         import threading, time

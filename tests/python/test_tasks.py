@@ -176,6 +176,28 @@ def test_a_task_knows_the_scope_that_created_it(run: kymo.Recording) -> None:
     assert all(parent["ts"] <= event["ts"] <= parent["ts"] + parent["dur"] for event in begins.values())
 
 
+def test_where_tasks_are_left_out_the_scopes_within_keep_their_arguments(run_script: Run, tmp_path: Path) -> None:
+    source = """
+        import asyncio
+        import kymograph as kymo
+
+        async def handle(number):
+            with kymo.scope("handle", number=number) as scope:
+                await asyncio.sleep(0)
+                scope.argument("status", "ok")
+
+        async def main():
+            await asyncio.gather(*(handle(number) for number in range(3)))
+
+        with kymo.capture("run.kymo"):
+            asyncio.run(main())
+    """
+    run_script(source, KYMO_SITES="handle")
+    spans = kymo.open(tmp_path / "run.kymo").spans
+    found = [spans[place]["arguments"] for place in range(len(spans))]
+    assert sorted(found, key=lambda each: each["number"]) == [{"number": i, "status": "ok"} for i in range(3)]
+
+
 def test_tasks_end_in_every_way(run: kymo.Recording) -> None:
     async def fail() -> None:
         with kymo.scope("failing"):

@@ -14,6 +14,7 @@
 
 #include "base/text/pattern_list.hpp"
 #include "record/hot/track_writer.hpp"
+#include "record/names/intern_table.hpp"
 #include "record/recorder/recorder.hpp"
 #include "support/memory_sink.hpp"
 
@@ -192,6 +193,46 @@ TEST_F(LeftOutTest, ArgumentsInsideALeftOutScopeGoNowhereAndAreNotEvaluated) {
   EXPECT_EQ(evaluated, 4);
 }
 
+TEST_F(LeftOutTest, WhereTheCloseOfAnInnerOneIsSkippedTheOuterOneStillTakesNoArguments) {
+  static kymo_site other{0, 0, "other inside", "f", "file.c", 1, KYMO_SITE_SCOPE};
+  KYMO_SCOPE("work");
+  {
+    KYMO_SCOPE("other");
+    {
+      KYMO_SCOPE("work inside");
+      static_cast<void>(kymo_scope_begin(&other));  // left by longjmp
+    }
+    KYMO_ARG("lost", 1);
+    {
+      KYMO_SCOPE("work inside");
+      KYMO_ARG("inside", 1);
+    }
+    KYMO_ARG("lost again", 1);
+  }
+  KYMO_ARG("after", 1);
+  EXPECT_EQ(arguments(), (Lines{"inside@4", "after@5"}));
+}
+
+TEST_F(LeftOutTest, ClosedOnAnotherThreadItChangesNothingThere) {
+  static kymo_site work{0, 0, "work elsewhere", "f", "file.c", 1, KYMO_SITE_SCOPE};
+  static kymo_site other{0, 0, "other elsewhere", "f", "file.c", 2, KYMO_SITE_SCOPE};
+  std::vector<kymo_scope> open;
+  std::thread([&] {
+    for (kymo_site* const site : {&work, &work, &other, &work, &other}) {
+      open.push_back(kymo_scope_begin(site));
+    }
+  }).join();
+  KYMO_SCOPE("work");
+  KYMO_SCOPE("other");
+  kymo_scope_end(open.back());
+  EXPECT_FALSE(detail::accepts_argument());
+  EXPECT_EQ(current_slot()->own().muted_depth, 1U);
+  std::thread([&] {
+    kymo_scope_end(open.back());
+    EXPECT_EQ(kymo_thread_v3->muted_depth, 0U) << "of all threads that have recorded nothing";
+  }).join();
+}
+
 TEST_F(LeftOutTest, InAHandlerThatInterruptsAWriteArgumentsGoNowhereAndAfterItToTheirScope) {
   KYMO_SCOPE("work");
   detail::ThreadState& own = current_slot()->own();
@@ -344,6 +385,21 @@ TEST_F(LeftOutTest, WhatIsLeftOutIsNeitherRecordedNorDropped) {
   }
   const std::vector<SeenScope> scopes = test::closed_scopes(batches);
   EXPECT_EQ(scopes.size() + dropped, static_cast<std::size_t>(rounds));
+}
+
+TEST_F(LeftOutTest, WhereNoMoreNamesFitThoseThatAreLeftOutAreNoLoss) {
+  static const kymo_site place{0, 0, "", "f", "file.c", 1, KYMO_SITE_DYNAMIC};
+  kymo_site* last = nullptr;
+  const auto site_of = [](const std::string& name) {
+    kymo_site of_name = place;
+    return kymo_dynamic_site_v1(&of_name, name.data(), name.size());
+  };
+  for (std::size_t i = 0; i <= InternTable::largest_count; ++i) {
+    last = site_of("secret " + std::to_string(i));
+  }
+  ASSERT_NE(last, nullptr);
+  EXPECT_TRUE(detail::is_left_out(*last));
+  EXPECT_EQ(site_of("work of one name too many"), nullptr);
 }
 
 }  // namespace

@@ -39,15 +39,19 @@ namespace kymo::detail {
 /// An open scope, held by its owner in a register.
 ///
 /// That of a recorded scope is the thread's key while it is the innermost, with slow_bit where its close has to take
-/// the slow path. That of a left-out or dropped scope is the muted depth of before, with all bits inverted: negative.
+/// the slow path. That of a left-out or dropped scope is `muting`; where another depth was muted before, it has the
+/// thread's generation and that depth, above them not_recorded_bit.
 struct ScopeToken {
   std::uint64_t word = 0;  ///< 0: scopes were off, or a left-out one changed nothing
 };
 
 inline constexpr std::uint64_t slow_bit = std::uint64_t{1} << 60U;
 
+inline constexpr std::uint64_t not_recorded_bit = std::uint64_t{1} << 61U;
+inline constexpr ScopeToken muting{~std::uint64_t{0}};
+
 /// A scope that left nothing to close, of the slow path.
-inline constexpr ScopeToken nothing_to_close{std::uint64_t{1} << 61U};
+inline constexpr ScopeToken nothing_to_close{not_recorded_bit};
 
 /// kymo_site::id of a left-out site. No other has the highest bit.
 inline constexpr std::uint32_t left_out_id = ~std::uint32_t{0};
@@ -70,14 +74,14 @@ inline bool is_left_out(const kymo_site& site) noexcept {
 
 KYMO_SKIP
 constexpr bool is_recorded(ScopeToken token) noexcept {
-  // Neither 0 nor one with bit 61, the sign of the rest.
+  // Neither 0 nor one with not_recorded_bit, the sign of the rest.
   return static_cast<std::int64_t>(token.word << 2U) > 0;
 }
 
 /// Whether it is of a left-out or dropped scope.
 KYMO_SKIP
-constexpr bool is_muting(ScopeToken token) noexcept {
-  return static_cast<std::int64_t>(token.word) < 0;
+constexpr bool is_left_out(ScopeToken token) noexcept {
+  return (token.word & not_recorded_bit) != 0;
 }
 
 KYMO_SKIP
@@ -116,13 +120,29 @@ inline void publish(ThreadState& state, std::uint64_t* cursor, std::uint32_t tag
 KYMO_SKIP
 inline ScopeToken leave_out_scope() noexcept {
   ThreadState& state = *kymo_thread_v3;
+  forget_skipped_mutes(state);
   const std::uint32_t depth = depth_of(state.key);
   const std::uint32_t before = state.muted_depth;
   if (before == depth) {
     return nothing_to_close;
   }
   state.muted_depth = depth;
-  return {~std::uint64_t{before}};
+  if (before == 0) {
+    return muting;
+  }
+  state.outer_mutes = (state.outer_mutes & depths_below(before)) | (depths_below(before + 1) & ~depths_below(before));
+  return {not_recorded_bit | first_key(generation_of(state.key)) | before};
+}
+
+/// Closes a left-out scope where another depth was muted before. On another thread, or in a forked child, nothing.
+KYMO_SKIP
+inline void unmute(ScopeToken token) noexcept {
+  ThreadState& state = *kymo_thread_v3;
+  const std::uint32_t before = depth_of(token.word);
+  if (before != 0 && generation_of(state.key) == generation_of(token.word)) {
+    state.muted_depth = before;
+    state.outer_mutes &= depths_below(before);
+  }
 }
 
 /// The part of open_scope's slow path that stays in this module. Never 0.
@@ -134,7 +154,9 @@ inline ScopeToken open_rest(kymo_site& site, std::uint64_t key) noexcept {
 /// The same for close_scope.
 KYMO_DETAIL_REST
 inline void close_rest(ScopeToken token) noexcept {
-  if (token.word != nothing_to_close.word) {
+  if (is_left_out(token)) {
+    unmute(token);
+  } else {
     kymo_close_slow_v3(token.word);
   }
 }
@@ -175,7 +197,7 @@ inline ScopeToken open_scope(kymo_site& site, const Rest& rest) noexcept {
     }
     if (muted_depth == 0) {
       state->muted_depth = depth_of(key);
-      return {~std::uint64_t{0}};
+      return muting;
     }
   }
   return not_0(rest(site, key));
@@ -205,8 +227,8 @@ inline void close_scope(ScopeToken token, const Rest& rest) noexcept {
     // kind_tag(close, depth)
     publish(*state, cursor, std::uint32_t{static_cast<std::uint16_t>(before)} * 4 + 2, read_counter_halves());
     state->key = before;
-  } else if (is_muting(token)) {
-    state->muted_depth = static_cast<std::uint32_t>(~token.word);
+  } else if (static_cast<std::int64_t>(token.word) < 0) {
+    state->muted_depth = static_cast<std::uint32_t>(~token.word);  // 0, in fewer bytes
   } else {
     rest(token);
   }

@@ -65,6 +65,7 @@ struct alignas(256) ThreadState {
   /// that are free are used up: an open takes one and reserves one.
   std::uint64_t* opens_end = nullptr;
   std::uint64_t* slow_scopes_end = nullptr;  ///< scopes_end of the slow path, on whatever clock
+  std::uint64_t outer_mutes = 0;             ///< depths below muted_depth that are muted too, as bits; only those to 63
 };
 
 static_assert(sizeof(Cursor) == sizeof(std::uint64_t*));
@@ -105,10 +106,31 @@ constexpr std::uint32_t depth_of(std::uint64_t key) {
   return static_cast<std::uint32_t>(key & depth_mask);
 }
 
+/// A set of bits: the depths below one.
+KYMO_SKIP
+constexpr std::uint64_t depths_below(std::uint32_t depth) {
+  return depth < 64 ? (std::uint64_t{1} << depth) - 1 : ~std::uint64_t{0};
+}
+
+/// longjmp, or a missing exit hook, skipped the close of a left-out scope if that is deeper than the thread is now. The
+/// depth that was muted around it is the muted one again.
+__attribute__((cold, noinline, visibility("hidden"))) KYMO_SKIP
+inline void forget_skipped_mutes(ThreadState& state) noexcept {
+  const std::uint32_t depth = depth_of(state.key);
+  if (state.muted_depth > depth) {
+    const std::uint64_t left = state.outer_mutes & depths_below(depth + 1);
+    state.muted_depth = left != 0 ? static_cast<std::uint32_t>(63 - __builtin_clzll(left)) : 0;
+    state.outer_mutes = left & depths_below(state.muted_depth);
+  }
+}
+
 /// Whether arguments recorded now belong to a recorded scope.
 KYMO_SKIP
-inline bool takes_arguments(const ThreadState& state) noexcept {
-  return depth_of(state.key) != state.muted_depth;
+inline bool takes_arguments(ThreadState& state) noexcept {
+  if (depth_of(state.key) < state.muted_depth) {
+    forget_skipped_mutes(state);
+  }
+  return depth_of(state.key) > state.muted_depth;
 }
 
 /// Marks a state busy. A signal handler that interrupts the following code sees this and counts its scope as dropped.

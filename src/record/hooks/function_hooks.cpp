@@ -184,7 +184,7 @@ void drop_frames(HookThread& thread, std::uint32_t depth) noexcept {
     frame.function = nullptr;
     detail::signal_fence();
     --thread.depth;
-    if (is_whole && detail::is_muting(token)) {
+    if (is_whole && detail::is_left_out(token)) {
       detail::close_scope(token);
     }
   }

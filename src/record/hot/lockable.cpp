@@ -195,10 +195,10 @@ KYMO_API kymo_scope kymo_lock_wait_v2(detail::LockState* lock) {
   notice_fork();
   const InternedName* const holder = holder_of(lock->holder.load(std::memory_order_acquire));
   kymo_site* const site = wait_site(*lock, holder != nullptr ? holder->text() : std::string_view());
-  if (site == nullptr || !detail::scopes_on()) {
+  if (!detail::scopes_on()) {
     return {0};
   }
-  const detail::ScopeToken token = detail::open_scope(*site);
+  const detail::ScopeToken token = site != nullptr ? detail::open_scope(*site) : detail::drop_scope();
   return {token.word};
 }
 

@@ -69,6 +69,7 @@ void fill_slot(TrackSlot& slot, TrackRole role) noexcept {
   slot.dropped_others.store(0, std::memory_order_relaxed);
   slot.own().key = detail::first_key(slot.track.load(std::memory_order_relaxed));
   slot.own().muted_depth = 0;
+  slot.own().outer_mutes = 0;
   slot.name_handle = 0;
   slot.name[0] = '\0';
   if (role == TrackRole::plain) {
@@ -226,10 +227,7 @@ SlotWrite::SlotWrite(TrackSlot& slot) noexcept : slot_(slot), key_(slot.own().ke
   if (is_held_) {
     detail::make_busy(slot.own());
     detail::signal_fence();
-    if (slot.own().muted_depth > detail::depth_of(key_)) {
-      // Of a left-out scope that longjmp left. A later scope of that depth takes arguments.
-      slot.own().muted_depth = 0;
-    }
+    detail::forget_skipped_mutes(slot.own());
   }
 }
 

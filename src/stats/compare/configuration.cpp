@@ -28,8 +28,9 @@ constexpr std::array<KnownFact, 11> known_facts{{{"command", FactWeight::other},
                                                  {"architecture", FactWeight::machine}}};
 
 bool changes_by_itself(std::string_view key) {
-  return key == "started" || key == "job" || key == "sampler.start_ns" || key.substr(0, 7) == "record." ||
-         key.substr(0, 7) == "sensor." || key.substr(0, 9) == "recovery." || key.substr(0, 6) == "clock.";
+  return key == "started" || key == "starter" || key == "job" || key == "sampler.start_ns" ||
+         key.substr(0, 7) == "record." || key.substr(0, 7) == "sensor." || key.substr(0, 9) == "recovery." ||
+         key.substr(0, 6) == "clock.";
 }
 
 /// Whether a process did more than sample, unlike `kymo record` next to the program.

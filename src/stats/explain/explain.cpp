@@ -85,6 +85,7 @@ void Explaining::describe_instances() {
   result_.process = instances_.process;
   result_.is_comparison = !options_.base_captures.empty();
   result_.is_chosen = options_.slow.number || options_.slow.time;
+  result_.over_ns = options_.slow.over_ns.value_or(0);
   result_.instances = instances_.all.size();
   result_.slow = set_.slow.size();
   result_.usual = set_.usual.size();
@@ -262,6 +263,10 @@ std::vector<Explanation> explain(const Timeline& timeline, const ExplainOptions&
   const stats::Instances frames = stats::frames_of_main_streams(timeline);
   if (!frames.all.empty()) {
     return stats::explain_frames(timeline, options, frames);
+  }
+  if (options.slow.number) {
+    throw SelectionError("there is no frame " + std::to_string(*options.slow.number) +
+                         ": nothing marked frames; with the name of a site, its scope of that number is explained");
   }
   std::vector<Explanation> all;
   for (const std::string& name : stats::costliest_sites(timeline, stats::most_sites)) {

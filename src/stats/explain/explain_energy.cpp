@@ -323,8 +323,8 @@ std::string describe(const EnergyExplanation& why) {
                                                      : std::to_string(percent) + " % of that is explained";
   if (why.is_comparison) {
     const std::string who = "new " + things + " took ";
-    return why.findings.empty()
-               ? who + "no more joules than those of the base, or no cause of it is sure" + against
+    return why.excess_joules() <= 0
+               ? who + "no more joules than those of the base" + against
                : who + joules_text(why.excess_joules()) + " more than those of the base" + against + "; " + explained;
   }
   if (why.instances < least_instances) {

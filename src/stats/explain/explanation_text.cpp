@@ -39,10 +39,11 @@ std::string explained(const Explanation& why) {
 
 std::string describe_comparison(const Explanation& why) {
   const std::string who = "new " + things_of(why) + " take ";
-  if (why.findings.empty()) {
-    return who + "no longer than those of the base, or no cause of it is sure" + against(why);
+  if (why.excess_ns() <= 0) {
+    return who + "no longer than those of the base" + against(why);
   }
-  return who + duration_text(why.excess_ns()) + " more than those of the base" + against(why) + "; " + explained(why);
+  return who + duration_text(why.excess_ns()) + " more than those of the base" + against(why) + "; " +
+         (why.findings.empty() ? "no cause of that is sure" : explained(why));
 }
 
 }  // namespace
@@ -57,6 +58,10 @@ std::string describe(const Explanation& why) {
            std::to_string(least_instances) + " are needed to tell what is usual";
   }
   const std::string all = count_text(why.instances) + " " + things;
+  if (why.slow == 0 && why.over_ns != 0) {
+    return "none takes longer than " + duration_text(static_cast<double>(why.over_ns)) + ": the longest of " + all +
+           " takes " + duration_text(why.longest_ns) + ", the median is " + duration_text(why.median_ns);
+  }
   if (why.slow == 0) {
     return "nothing stands out: the longest of " + all + " takes " + duration_text(why.longest_ns) +
            ", the median is " + duration_text(why.median_ns) + "; chance explains that";
