@@ -225,6 +225,7 @@ struct ClockUncertainty {
 struct EventBatch {
   std::int64_t start_ns = 0;  ///< no event of the batch is earlier, including spans and async begins handed in late
   std::int64_t end_ns = 0;    ///< no event is later
+  bool follows_loss = false;  ///< read from a capture that lacks events before it: of a flight recorder, or damaged
   Declarations declarations;
   std::vector<ScopeRun> runs;  ///< one per active track, and one without events per idle track with open scopes
   std::vector<SpanEvent> spans;

@@ -186,6 +186,8 @@ KYMO_API const char* kymo_version(void);
 
 /** Assigns the site its id before its first scope. 1 if it has one; 0 if it is left out, or there is no room. */
 KYMO_API int kymo_declare_site_v1(kymo_site* site);
+/** The same for a site that stands for another: `KYMO_SITES` is matched to that one's name. */
+KYMO_API int kymo_declare_site_as_v1(kymo_site* site, kymo_site* other);
 /** From now on scopes of this process may nest deeper than the stack has room for, as those of interpreters do: none is
  * closed because it cannot exist. */
 KYMO_API void kymo_allow_scopes_without_stack_v1(void);

@@ -58,7 +58,7 @@ struct Span {
   static constexpr std::uint16_t ends_after_range = 8;
   /// Not all events inside it were read: self_ns is too large by an unknown amount, and arguments may be missing.
   static constexpr std::uint16_t self_is_bound = 16;
-  /// The block with its end is damaged; its duration extends to the last time it was known to be open.
+  /// The block with its end is missing or damaged; its duration extends to the last time it was known to be open.
   static constexpr std::uint16_t end_unknown = 32;
 
   [[nodiscard]] std::int64_t end_ns() const { return start_ns + duration_ns; }

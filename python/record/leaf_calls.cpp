@@ -19,9 +19,12 @@ void LeafCalls::take(const Look& look) {
   const bool is_leaf = ++function.calls == looked_at && function.unlike_a_leaf <= most_unlike;
   if (is_leaf) {
     const kymo_site& site = *function.site;
-    function.thinned_site = intern_site(std::string(site.name) + " (1 in " + std::to_string(every_) + " calls)",
-                                        site.function, site.file, static_cast<unsigned>(site.line));
-    function.calls = 0;
+    kymo_site* const thinned = intern_site(std::string(site.name) + " (1 in " + std::to_string(every_) + " calls)",
+                                           site.function, site.file, static_cast<unsigned>(site.line));
+    // Patterns are written for the function's own name.
+    const bool is_declared = kymo_declare_site_as_v1(thinned, function.site) != 0;
+    function.thinned_site = is_declared ? thinned : nullptr;
+    function.calls = is_declared ? 0 : looked_at - 1;
   }
 }
 

@@ -26,6 +26,7 @@ inline void append(Declarations& to, const Declarations& more) {
 inline void copy(EventBatch& to, const EventBatch& from) {
   to.start_ns = from.start_ns;
   to.end_ns = from.end_ns;
+  to.follows_loss = from.follows_loss;
   append(to.declarations, from.declarations);
   for_each_list([](auto& rows, const auto& added) { append(rows, added); }, to, from);
   to.text = from.text;

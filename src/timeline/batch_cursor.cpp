@@ -16,6 +16,7 @@ class BatchCursor::Implementation {
  public:
   Implementation(const Timeline& timeline, TimeRange range, BatchParts parts, Choice choice)
       : sources_(timeline::sources_of(timeline)), range_(range), parts_(parts), choice_(std::move(choice)) {
+    is_damaged_.resize(sources_.size());
     for (std::size_t capture = 0; capture < sources_.size(); ++capture) {
       push(capture, 0);
       blocks_ += sources_[capture]->block_count();
@@ -29,7 +30,11 @@ class BatchCursor::Implementation {
       const bool is_read = sources_[capture]->read(block, parts_, batch);
       ++done_;
       push(capture, block + 1);
-      if (is_read) {
+      if (!is_read) {
+        is_damaged_[capture] = true;
+      } else {
+        batch.follows_loss = batch.follows_loss || is_damaged_[capture];
+        is_damaged_[capture] = false;
         capture_ = capture;
         return true;
       }
@@ -63,6 +68,7 @@ class BatchCursor::Implementation {
   BatchParts parts_;
   Choice choice_;
   std::priority_queue<Next, std::vector<Next>, std::greater<>> queue_;
+  std::vector<bool> is_damaged_;  // by capture: the block before was
   std::size_t capture_ = 0;
   std::size_t blocks_ = 0;
   std::size_t done_ = 0;

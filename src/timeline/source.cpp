@@ -2,6 +2,7 @@
 #include "timeline/source.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/append.hpp"
 
@@ -75,8 +76,19 @@ bool Source::read_own(std::size_t block, BatchParts parts, EventBatch& batch) co
   } else if (!reader_.read(reader_.blocks()[event_blocks_[block]], batch, parts)) {
     return false;
   }
+  batch.follows_loss = batch.follows_loss || follows_gap(block);
   batch.declarations.clear();
   return true;
+}
+
+/// Whether blocks of any kind are missing between an EVENTS block and the one before.
+bool Source::follows_gap(std::size_t block) const {
+  if (block == 0 || block >= event_blocks_.size()) {
+    return false;
+  }
+  const std::uint32_t before = event_blocks_[block - 1];
+  const std::uint32_t here = event_blocks_[block];
+  return reader_.blocks()[here].number - reader_.blocks()[before].number != here - before;
 }
 
 /// Whether a block holds more events than its bytes can distinguish. They could name any number of ids, and consumers
@@ -108,41 +120,30 @@ bool Source::read(std::size_t block, BatchParts parts, EventBatch& batch) const 
   return true;
 }
 
-std::vector<AsyncBegin> Source::open_async() const {
+std::vector<Span> Source::open_async() const {
   const std::lock_guard lock(open_async_->mutex);
   EventBatch batch;
-  const auto take = [&](std::map<std::pair<TrackId, std::uint64_t>, AsyncBegin>& begins) {
-    constexpr std::size_t most_open = std::size_t{1} << 20U;  // in an intact capture
-    for (const AsyncBegin& begin : batch.async_begins) {
-      if (begins.size() == most_open) {
-        break;
-      }
-      begins[{begin.track, begin.async_id}] = begin;
-    }
-    for (const SpanEvent& span : batch.spans) {
-      if (span.async_id != 0) {
-        begins.erase({span.track, span.async_id});
-      }
+  bool is_damaged = false;
+  const auto take = [&](std::size_t block, OpenAsyncSpans& spans) {
+    if (read(block, BatchParts::others, batch)) {
+      batch.follows_loss = batch.follows_loss || std::exchange(is_damaged, false);
+      spans.take(batch);
+    } else {
+      is_damaged = true;
     }
   };
   for (; open_async_->next_block < event_blocks_.size(); ++open_async_->next_block) {
-    if (read(open_async_->next_block, BatchParts::others, batch)) {
-      take(open_async_->begins);
-    }
+    take(open_async_->next_block, open_async_->spans);
   }
-  auto begins = open_async_->begins;
+  OpenAsyncSpans spans = open_async_->spans;
   for (std::size_t block = event_blocks_.size(); block < block_count(); ++block) {
-    if (read(block, BatchParts::others, batch)) {
-      take(begins);
-    }
+    take(block, spans);
   }
-  std::vector<AsyncBegin> open;
-  open.reserve(begins.size());
-  for (const auto& entry : begins) {
-    open.push_back(entry.second);
-  }
-  std::sort(open.begin(), open.end(), [](const AsyncBegin& a, const AsyncBegin& b) { return a.time_ns < b.time_ns; });
-  return open;
+  SpanList open;
+  spans.append(range_.end_ns, open);
+  std::stable_sort(open.spans.begin(), open.spans.end(),
+                   [](const Span& a, const Span& b) { return a.start_ns < b.start_ns; });
+  return open.spans;
 }
 
 }  // namespace kymo::timeline

@@ -3,12 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include <kymo/timeline.hpp>
@@ -16,6 +14,7 @@
 #include "capture/merge/clock_alignment.hpp"
 #include "capture/merge/id_translation.hpp"
 #include "capture/merge/redaction.hpp"
+#include "timeline/open_async_spans.hpp"
 
 namespace kymo::timeline {
 
@@ -51,15 +50,16 @@ class Source {
   /// The earliest start and the latest end of all blocks; both 0 if there are none.
   [[nodiscard]] TimeRange range() const { return range_; }
 
-  /// Decodes a block with the timeline's ids and times and without declarations. False if it is damaged.
+  /// Decodes a block with the timeline's ids and times and without declarations. False if it is damaged. The batch
+  /// follows a loss also where blocks are missing before it.
   [[nodiscard]] bool read(std::size_t block, BatchParts parts, EventBatch& batch) const;
   /// The same with the capture's own ids and times.
   [[nodiscard]] bool read_own(std::size_t block, BatchParts parts, EventBatch& batch) const;
   /// The number of a block in the file; unwritten batches continue after the last one.
   [[nodiscard]] std::uint32_t block_number(std::size_t block) const;
 
-  /// The async spans still open at the end of the capture. Costs a pass over the blocks added since the last call.
-  [[nodiscard]] std::vector<AsyncBegin> open_async() const;
+  /// The async spans without an end, by their start. Costs a pass over the blocks added since the last call.
+  [[nodiscard]] std::vector<Span> open_async() const;
 
   /// From then on events are read without what they tell about the user. Declarations are those with the timeline's
   /// ids.
@@ -82,14 +82,15 @@ class Source {
   }
 
  private:
+  [[nodiscard]] bool follows_gap(std::size_t block) const;
   [[nodiscard]] bool is_suspicious(std::size_t block, const EventBatch& batch) const;
   [[nodiscard]] bool keeps_ids() const { return is_alone_ && ids_.is_identity(); }
 
-  /// Cache of open_async(): the begins without an end among the blocks below next_block.
+  /// Cache of open_async(): the spans among the blocks below next_block.
   struct OpenAsync {
     std::mutex mutex;
     std::size_t next_block = 0;
-    std::map<std::pair<TrackId, std::uint64_t>, AsyncBegin> begins;
+    OpenAsyncSpans spans;
   };
 
   std::size_t index_;

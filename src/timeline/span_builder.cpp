@@ -34,18 +34,6 @@ void append_argument(const ArgumentValue& value, std::string_view text, std::vec
 
 }  // namespace
 
-Span open_async_span(const AsyncBegin& begin, std::int64_t end_ns) {
-  Span span;
-  span.start_ns = begin.time_ns;
-  span.duration_ns = std::max<std::int64_t>(end_ns - begin.time_ns, 0);
-  span.self_ns = span.duration_ns;
-  span.async_id = begin.async_id;
-  span.track = begin.track;
-  span.name = begin.name;
-  span.flags = Span::open;
-  return span;
-}
-
 void append_span_events(const EventBatch& batch, TrackId track, SpanList& out) {
   for (const SpanEvent& event : batch.spans) {
     if (track && event.track != track) {

@@ -62,9 +62,6 @@ class SpanBuilder {
 /// Appends the emitted and ended async spans of a batch: those of one track, or of all tracks if `track` is 0.
 KYMO_API void append_span_events(const EventBatch& batch, TrackId track, SpanList& out);
 
-/// An async span that had not ended at a time.
-[[nodiscard]] Span open_async_span(const AsyncBegin& begin, std::int64_t end_ns);
-
 /// The content of an argument of the type string: a part of its batch's text. Empty in damaged data.
 [[nodiscard]] inline std::string_view text_of(const ArgumentValue& value, std::string_view text) {
   return value.bits <= text.size() ? text.substr(static_cast<std::size_t>(value.bits), value.text_size)

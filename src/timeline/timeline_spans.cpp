@@ -4,6 +4,8 @@
 
 #include <kymo/batch_cursor.hpp>
 
+#include "base/append.hpp"
+#include "timeline/open_async_spans.hpp"
 #include "timeline/span_builder.hpp"
 #include "timeline/timeline_implementation.hpp"
 #include "timeline/track_query.hpp"
@@ -55,7 +57,7 @@ void Timeline::visit_spans(const std::function<bool(const SpanList&)>& visit,
                            const std::function<void(double)>& on_progress) const {
   struct State {
     std::map<TrackId, SpanBuilder> builders;
-    std::map<std::pair<TrackId, std::uint64_t>, AsyncBegin> async;
+    timeline::OpenAsyncSpans async;
   };
   const auto& sources = implementation_->sources_;
   std::vector<State> states(sources.size());
@@ -68,14 +70,7 @@ void Timeline::visit_spans(const std::function<bool(const SpanList&)>& visit,
       state.builders.try_emplace(run.track, run.track).first->second.take(run, batch.text, list);
     }
     timeline::append_span_events(batch, {}, list);
-    for (const AsyncBegin& begin : batch.async_begins) {
-      state.async[{begin.track, begin.async_id}] = begin;
-    }
-    for (const SpanEvent& span : batch.spans) {
-      if (span.async_id != 0) {
-        state.async.erase({span.track, span.async_id});
-      }
-    }
+    state.async.take(batch);
     if (!list.spans.empty() && !visit(list)) {
       return;
     }
@@ -89,9 +84,7 @@ void Timeline::visit_spans(const std::function<bool(const SpanList&)>& visit,
     for (const auto& [track, builder] : states[source].builders) {
       builder.append_open(end_ns, Span::open, list);
     }
-    for (const auto& [key, begin] : states[source].async) {
-      list.spans.push_back(timeline::open_async_span(begin, end_ns));
-    }
+    states[source].async.append(end_ns, list);
   }
   if (!list.spans.empty()) {
     visit(list);
@@ -119,9 +112,7 @@ SpanList Timeline::open_spans() const {
     const bool has_lanes = std::any_of(tracks().begin(), tracks().end(),
                                        [](const TrackDeclaration& track) { return track.kind == TrackKind::async; });
     if (has_lanes) {
-      for (const AsyncBegin& begin : source->open_async()) {
-        list.spans.push_back(timeline::open_async_span(begin, source->range().end_ns));
-      }
+      base::append(list.spans, source->open_async());
     }
   }
   return list;

@@ -225,9 +225,9 @@ class TrackQuery {
     if (!is_lane_) {
       return;
     }
-    for (const AsyncBegin& begin : source_.open_async()) {
-      if (begin.track == track_) {
-        out.spans.push_back(open_async_span(begin, source_.range().end_ns));
+    for (const Span& span : source_.open_async()) {
+      if (span.track == track_) {
+        out.spans.push_back(span);
       }
     }
   }

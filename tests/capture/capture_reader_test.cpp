@@ -424,6 +424,37 @@ TEST(CaptureReader, AZstdBlockThatPromisesMoreThanItHoldsIsRefused) {
   EXPECT_TRUE(open_bytes(bytes).blocks().empty());
 }
 
+/// A capture whose last EVENTS block is marked as following lost events.
+Bytes capture_after_loss(const EventBatch& batch, CaptureWriterOptions options) {
+  Bytes bytes = test::write_capture({batch}, false, std::move(options));
+  const BlockInfo last = open_bytes(bytes).blocks().back();
+  EXPECT_EQ(last.kind, BlockKind::events);
+  const auto head = std::span(bytes).subspan(static_cast<std::size_t>(last.offset)).first<block_header_size>();
+  BlockHeader header = parse_header(head).value();
+  header.level = level_after_loss;
+  encode_header(header, head);
+  return bytes;
+}
+
+// A batch starts as early as its spans, which may have begun before the marks ahead of the lost events.
+TEST(CaptureReader, ABlockAfterLostEventsBreaksFramesAtItsFirstMarkHoweverEarlyItStarts) {
+  EventBatch batch;
+  batch.start_ns = 5;
+  batch.end_ns = 300;
+  batch.frame_marks = {{FrameStreamId{1}, TrackId{2}, 200}, {FrameStreamId{1}, TrackId{1}, 100}};
+  auto options = test::sample_options();
+  options.declarations.frame_streams = {{FrameStreamId{1}, ProcessId{1}, ""}, {FrameStreamId{2}, ProcessId{1}, "b"}};
+  const Bytes bytes = capture_after_loss(batch, std::move(options));
+  const CaptureReader reader = open_bytes(bytes);
+  EventBatch read;
+  ASSERT_TRUE(reader.read(reader.blocks().back(), read));
+  EXPECT_TRUE(read.follows_loss);
+  ASSERT_EQ(read.frame_marks.size(), 4U);
+  EXPECT_EQ(read.frame_marks[0].time_ns, 100);
+  EXPECT_EQ(read.frame_marks[1].time_ns, 300) << "no mark of this stream";
+  EXPECT_TRUE(read.frame_marks[0].is_break && read.frame_marks[1].is_break);
+}
+
 // A small file may declare millions, and consist of blocks that all say that events before them are missing.
 TEST(CaptureReader, ABlockAfterLostEventsTakesLittleMemoryHoweverManyStreamsThereAre) {
   EventBatch batch;
@@ -432,13 +463,7 @@ TEST(CaptureReader, ABlockAfterLostEventsTakesLittleMemoryHoweverManyStreamsTher
   for (std::uint32_t id = 1; id <= 5'000; ++id) {
     options.declarations.frame_streams.push_back({FrameStreamId{id}, ProcessId{1}, ""});
   }
-  Bytes bytes = test::write_capture({batch}, false, std::move(options));
-  const BlockInfo last = open_bytes(bytes).blocks().back();
-  ASSERT_EQ(last.kind, BlockKind::events);
-  const auto head = std::span(bytes).subspan(static_cast<std::size_t>(last.offset)).first<block_header_size>();
-  BlockHeader header = parse_header(head).value();
-  header.level = level_after_loss;
-  encode_header(header, head);
+  const Bytes bytes = capture_after_loss(batch, std::move(options));
   const CaptureReader reader = open_bytes(bytes);
   ASSERT_TRUE(reader.read(reader.blocks().back(), batch));
   EXPECT_EQ(batch.frame_marks.size(), most_broken_streams + 1);

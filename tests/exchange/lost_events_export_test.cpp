@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,19 @@ TEST_F(LostEventsExport, NoFrameOfAChromeTraceSpansThem) {
     }
   }
   EXPECT_EQ(frames, true_frames());
+}
+
+TEST_F(LostEventsExport, AnAsyncSpanOfAChromeTraceThatMayHaveEndedInThemSaysSo) {
+  export_chrome_trace(timeline_, path_);
+  std::map<std::string, int> marks;
+  const nlohmann::json trace = nlohmann::json::parse(read_file(path_));
+  for (const auto& event : trace.is_array() ? trace : trace["traceEvents"]) {
+    if (event.value("cat", "") == "loads" && event.value("ph", "") == "e") {
+      const auto args = event.value("args", nlohmann::json::object());
+      ++marks[args.empty() ? "ended" : args.items().begin().key()];
+    }
+  }
+  EXPECT_EQ(marks, (std::map<std::string, int>{{"ended", 1}, {"end_lost", 2}, {"open", 1}}));
 }
 
 TEST_F(LostEventsExport, APerfettoTraceHasAsManyFrames) {

@@ -45,6 +45,25 @@ def run_script(tmp_path: Path) -> Run:
     return run
 
 
+@pytest.fixture
+def record(tmp_path: Path) -> Run:
+    """Record a script; the capture is run.kymo in the test's folder. Options come before the script's arguments."""
+
+    def run(source: str, *arguments: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+        (tmp_path / "script.py").write_text(textwrap.dedent(source))
+        return subprocess.run(
+            [INTERPRETER, "-m", "kymograph", "record", "-q", "-o", "run.kymo", *options, "script.py", *arguments],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(Path(kymo.__file__).parent.parent)},
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+
+    return run
+
+
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     """A folder with model.kymo, a made-up recording in which everything happens, and what happened."""

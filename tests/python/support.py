@@ -69,6 +69,12 @@ def sites_of(*captures: str | Path) -> dict[str, int]:
     return dict(counts)
 
 
+def functions_of(capture: Path, module: str = "__main__") -> dict[str, int]:
+    """Names of a module's functions and how often each was called."""
+    prefix = f"{module}."
+    return {name.removeprefix(prefix): n for name, n in sites_of(capture).items() if name.startswith(prefix)}
+
+
 def stats_of(*captures: str | Path) -> dict[str, Any]:
     """Return what ``kymo stats`` says."""
     answer: dict[str, Any] = json.loads(command("stats", "--json", *captures))

@@ -8,40 +8,15 @@ import os
 import pstats
 import re
 import subprocess
-import textwrap
 import zipapp
 from collections.abc import Callable
 from pathlib import Path
 
 import kymograph as kymo
 import pytest
-from support import INTERPRETER, VERSION, command, info_of, rows_of, sites_of, stats_of
+from support import INTERPRETER, VERSION, command, functions_of, info_of, rows_of, sites_of, stats_of
 
 Record = Callable[..., subprocess.CompletedProcess[str]]
-
-
-@pytest.fixture
-def record(tmp_path: Path) -> Record:
-    """Record a script; the capture is run.kymo in the test's folder. Options come before the script's arguments."""
-
-    def run(source: str, *arguments: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
-        (tmp_path / "script.py").write_text(textwrap.dedent(source))
-        return subprocess.run(
-            [INTERPRETER, "-m", "kymograph", "record", "-q", "-o", "run.kymo", *options, "script.py", *arguments],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(Path(kymo.__file__).parent.parent)},
-            capture_output=True,
-            text=True,
-            timeout=100,
-            check=False,
-        )
-
-    return run
-
-
-def functions_of(capture: Path, module: str = "__main__") -> dict[str, int]:
-    prefix = f"{module}."
-    return {name.removeprefix(prefix): n for name, n in sites_of(capture).items() if name.startswith(prefix)}
 
 
 CALLS = """
@@ -284,122 +259,6 @@ def test_functions_are_chosen_by_name(record: Record, tmp_path: Path) -> None:
     assert all(name.startswith("__main__.") for name in found)
     assert "__main__.fail" in found
     assert not {"__main__.Tree.grow", "__main__.<module>"} & found.keys()
-
-
-SHORT_AND_LONG = """
-    import time
-
-    def short():
-        pass
-
-    def long():
-        short()
-        end = time.perf_counter() + 0.02
-        while time.perf_counter() < end:
-            pass
-        short()
-
-    def around():
-        for _ in range(3000):
-            short()
-        long()
-
-    around()
-"""
-
-
-def test_short_calls_are_left_out_and_counted(record: Record, tmp_path: Path) -> None:
-    done = record(SHORT_AND_LONG, options=("--hz", "0", "--min-us", "15000"))
-    assert done.returncode == 0, done.stderr
-    rows = {row["name"]: row for row in rows_of(tmp_path / "run.kymo", "spans")}
-    found = functions_of(tmp_path / "run.kymo")
-    short = found.pop("short", 0)
-    assert found == {"<module>": 1, "around": 1, "long": 1}
-    # What had to be written to begin a new chunk is recorded although it is short.
-    assert short < 30
-    inner, outer = rows["__main__.long"], rows["__main__.around"]
-    assert 20_000_000 <= int(inner["duration_ns"]) <= int(outer["duration_ns"])
-    assert int(outer["start_ns"]) <= int(inner["start_ns"])
-    left_out = info_of(tmp_path / "run.kymo")["processes"]
-    said = [process["infos"].get("python_calls_left_out", "") for process in left_out]
-    assert any(f"{3002 - short} calls shorter than 15000 us" in text for text in said), said
-
-
-LEAVES = """
-    def leaf():
-        pass
-
-    def caller():
-        leaf()
-
-    def long():
-        sum(range(10_000))
-
-    for _ in range(1200):
-        long()
-    for _ in range(5000):
-        caller()
-"""
-
-
-# Frames are evaluated, or sys.monitoring reports the calls.
-@pytest.mark.parametrize("options", [(), ("--include", "__main__.*")])
-def test_calls_of_leaves_are_thinned_and_say_so(record: Record, tmp_path: Path, options: tuple[str, ...]) -> None:
-    done = record(LEAVES, options=("--hz", "0", "--leaves-every", "16", *options))
-    assert done.returncode == 0, done.stderr
-    assert functions_of(tmp_path / "run.kymo") == {
-        "<module>": 1,
-        "leaf": 1000,
-        "leaf (1 in 16 calls)": 4000 // 16,
-        "caller": 5000,
-        "long": 1200,
-    }
-    facts = [process["infos"] for process in info_of(tmp_path / "run.kymo")["processes"]]
-    (said,) = (known["python_calls_left_out"] for known in facts if "python_calls_left_out" in known)
-    left_out = re.fullmatch(r"(\d+) calls of leaf functions \(1 in 16 is recorded\)", said)
-    assert left_out is not None, said
-    assert int(left_out[1]) >= 4000 * 15 // 16
-
-
-def test_calls_left_out_in_a_forked_worker_are_told(record: Record, tmp_path: Path) -> None:
-    source = """
-        import multiprocessing
-
-        def leaf():
-            pass
-
-        def work():
-            for _ in range(3000):
-                leaf()
-
-        worker = multiprocessing.get_context("fork").Process(target=work)
-        worker.start()
-        worker.join()
-    """
-    done = record(source, options=("--hz", "0", "--leaves-every", "10", "--include", "__main__.*"))
-    assert done.returncode == 0, done.stderr
-    facts = [process["infos"] for process in info_of(tmp_path / "run.kymo")["processes"]]
-    said = [known["python_calls_left_out"] for known in facts if "python_calls_left_out" in known]
-    assert said == ["1800 calls of leaf functions (1 in 10 is recorded)"]
-
-
-def test_a_leaf_that_is_left_out_is_not_thinned(
-    record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KYMO_SITES", "-__main__.leaf")
-    done = record(LEAVES, options=("--hz", "0", "--leaves-every", "16"))
-    assert done.returncode == 0, done.stderr
-    functions = functions_of(tmp_path / "run.kymo")
-    assert functions["long"] == 1200
-    assert not [name for name in functions if name.startswith("leaf")]
-
-
-def test_leaves_are_looked_for_in_a_program_of_which_nothing_is_recorded(
-    record: Record, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KYMO_SITES", "nothing")
-    done = record("print('done')", options=("--leaves-every", "2"))
-    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
 
 
 def test_a_first_call_is_no_exception(record: Record, tmp_path: Path) -> None:

@@ -286,6 +286,17 @@ TEST_F(LeftOutTest, FunctionsAndNamesMadeAtRunTimeAreMatchedByWhatTheyAreCalled)
   EXPECT_EQ(lines[2], lines[0]);
 }
 
+TEST_F(LeftOutTest, ASiteThatStandsForAnotherIsMatchedByThatOnesName) {
+  static kymo_site work{0, 0, "work", "f", "file.c", 1, KYMO_SITE_SCOPE};
+  static kymo_site other{0, 0, "other", "f", "file.c", 2, KYMO_SITE_SCOPE};
+  static kymo_site for_work{0, 0, "secret", "f", "file.c", 3, KYMO_SITE_SCOPE};
+  static kymo_site for_other{0, 0, "work too", "f", "file.c", 4, KYMO_SITE_SCOPE};
+  EXPECT_EQ(kymo_declare_site_as_v1(&for_work, &work), 1);
+  EXPECT_EQ(kymo_declare_site_as_v1(&for_other, &other), 0);
+  kymo_scope_end(kymo_scope_begin(&for_work));
+  EXPECT_EQ(outline(), (Lines{"0 secret"}));
+}
+
 TEST_F(LeftOutTest, TheCInterfaceIsFilteredTheSameWay) {
   static kymo_site work{0, 0, "work in C", "f", "file.c", 1, KYMO_SITE_SCOPE};
   static kymo_site other{0, 0, "other in C", "f", "file.c", 2, KYMO_SITE_SCOPE};
@@ -387,19 +398,29 @@ TEST_F(LeftOutTest, WhatIsLeftOutIsNeitherRecordedNorDropped) {
   EXPECT_EQ(scopes.size() + dropped, static_cast<std::size_t>(rounds));
 }
 
-TEST_F(LeftOutTest, WhereNoMoreNamesFitThoseThatAreLeftOutAreNoLoss) {
-  static const kymo_site place{0, 0, "", "f", "file.c", 1, KYMO_SITE_DYNAMIC};
-  kymo_site* last = nullptr;
-  const auto site_of = [](const std::string& name) {
-    kymo_site of_name = place;
-    return kymo_dynamic_site_v1(&of_name, name.data(), name.size());
-  };
+kymo_site* site_of_name(const std::string& name) {
+  kymo_site place{0, 0, "", "f", "file.c", 1, KYMO_SITE_DYNAMIC};
+  return kymo_dynamic_site_v1(&place, name.data(), name.size());
+}
+
+TEST_F(LeftOutTest, NamesThatAreLeftOutTakeNoRoomFromOthers) {
   for (std::size_t i = 0; i <= InternTable::largest_count; ++i) {
-    last = site_of("secret " + std::to_string(i));
+    kymo_site* const site = site_of_name("secret " + std::to_string(i));
+    ASSERT_NE(site, nullptr);
+    ASSERT_TRUE(detail::is_left_out(*site));
   }
-  ASSERT_NE(last, nullptr);
-  EXPECT_TRUE(detail::is_left_out(*last));
-  EXPECT_EQ(site_of("work of one name too many"), nullptr);
+  KYMO_SCOPE_DYNAMIC("work afterwards");
+  EXPECT_TRUE(detail::takes_arguments(*kymo_thread_v3));
+}
+
+TEST_F(LeftOutTest, WhereNoMoreNamesFitThoseThatAreLeftOutAreNoLoss) {
+  for (std::size_t i = 0; i <= InternTable::largest_count; ++i) {
+    site_of_name("work " + std::to_string(i));
+  }
+  EXPECT_EQ(site_of_name("work of one name too many"), nullptr);
+  kymo_site* const left_out = site_of_name("secret");
+  ASSERT_NE(left_out, nullptr);
+  EXPECT_TRUE(detail::is_left_out(*left_out));
 }
 
 }  // namespace

@@ -18,7 +18,8 @@
 
 namespace kymo::test {
 
-/// Frames of 1 ms, a scope "frame" in each, a scope "run" around all of them, and a sync point every 50 ms.
+/// Frames of 1 ms, a scope "frame" in each, a scope "run" around all of them, and a sync point every 50 ms. Async spans
+/// begin before the missing part and end in it, after it and never; another begins after it and never ends.
 struct FlightRecording {
   static constexpr FrameStreamId stream{1};
   static constexpr TrackId track{1};
@@ -31,6 +32,12 @@ struct FlightRecording {
   static constexpr std::int64_t first_lost_mark = 100;
   static constexpr std::int64_t next_mark = 370;
   static constexpr std::int64_t end_mark = 420;
+  static constexpr TrackId lane{2};
+  static constexpr NameId load_name{1};
+  static constexpr std::uint64_t ends_in_missing_part = 1;
+  static constexpr std::uint64_t ends_after_missing_part = 2;
+  static constexpr std::uint64_t never_ends = 3;
+  static constexpr std::uint64_t begins_after_missing_part = 4;
 
   /// The frames whose both marks are in the file.
   static std::vector<std::int64_t> starts_ns() {
@@ -68,13 +75,43 @@ struct FlightRecording {
     if (number % 5 == 0) {
       batch.sync_points.push_back({static_cast<std::uint64_t>(number / 5 + 1), track, batch.start_ns});
     }
+    put_async(number, batch);
     return batch;
+  }
+
+  static void put_async(std::int64_t number, EventBatch& batch) {
+    constexpr std::int64_t begin_batch = 8;
+    const auto begin = [&batch](std::uint64_t id) {
+      batch.async_begins.push_back({lane, load_name, batch.start_ns, id});
+    };
+    const auto end = [&batch](std::uint64_t id) {
+      SpanEvent& span = batch.spans.emplace_back();
+      span.track = lane;
+      span.name = load_name;
+      span.async_id = id;
+      span.start_ns = begin_batch * frames_a_batch * frame_ns;
+      span.duration_ns = batch.end_ns - span.start_ns;
+      batch.start_ns = span.start_ns;
+    };
+    if (number == begin_batch) {
+      for (const std::uint64_t id : {ends_in_missing_part, ends_after_missing_part, never_ends}) {
+        begin(id);
+      }
+    } else if (number == 20) {
+      end(ends_in_missing_part);
+    } else if (number == 37) {
+      end(ends_after_missing_part);
+    } else if (number == 40) {
+      begin(begins_after_missing_part);
+    }
   }
 
   static Declarations declarations() {
     Declarations declared;
     declared.processes.emplace_back().id = ProcessId{1};
-    declared.tracks = {{track, TrackKind::thread, ProcessId{1}, 4711, "main"}};
+    declared.tracks = {{track, TrackKind::thread, ProcessId{1}, 4711, "main"},
+                       {lane, TrackKind::async, ProcessId{1}, 0, "loads"}};
+    declared.names = {{load_name, "load"}};
     declared.frame_streams = {{stream, ProcessId{1}, ""}};
     for (const auto& [id, name] : {std::pair(run_site, "run"), std::pair(frame_site, "frame")}) {
       SiteDeclaration& site = declared.sites.emplace_back();

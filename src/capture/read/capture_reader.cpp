@@ -86,11 +86,13 @@ class CaptureReader::Implementation {
     });
     if (!is_sound) {
       batch = EventBatch();
-    } else if (block.kind == BlockKind::events && block.level == capture::level_after_loss &&
-               (parts == BatchParts::everything || parts == BatchParts::others)) {
+      return false;
+    }
+    batch.follows_loss = block.kind == BlockKind::events && block.level == capture::level_after_loss;
+    if (batch.follows_loss && (parts == BatchParts::everything || parts == BatchParts::others)) {
       capture::break_frames(declarations_.all(), batch);
     }
-    return is_sound;
+    return true;
   }
 
   bool read_payload(const BlockInfo& block, BlockPayload& payload) {

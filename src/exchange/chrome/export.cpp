@@ -40,19 +40,20 @@ void move_category(std::string& text, std::size_t event, std::size_t arguments) 
 
 }  // namespace
 
-void write_chrome_trace(const NextBatch& next, base::OutputFile file) {
+void write_chrome_trace(const NextBatch& next, base::OutputFile file, const std::function<SpanList()>& open_async) {
   ChromeTraceWriter writer(std::move(file), TraceContainer::object);
   writer.edit_scopes(move_category);
   for (EventBatch batch; next(batch); batch = EventBatch()) {
     writer.write(batch);
     writer.write_states(batch);
   }
-  writer.finish();
+  writer.finish(open_async());
 }
 
 std::vector<std::string> write_chrome(const Timeline& timeline, base::OutputFile file, const ExportRequest& request) {
   TimelineBatches batches(timeline, request.on_progress);
-  write_chrome_trace([&batches](EventBatch& batch) { return batches.next(batch); }, std::move(file));
+  write_chrome_trace([&batches](EventBatch& batch) { return batches.next(batch); }, std::move(file),
+                     [&batches] { return batches.open_async(); });
   return {};
 }
 

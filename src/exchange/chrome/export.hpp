@@ -4,6 +4,7 @@
 #include <functional>
 
 #include <kymo/events.hpp>
+#include <kymo/timeline.hpp>
 
 #include "exchange/common/exporter.hpp"
 
@@ -13,8 +14,9 @@ namespace kymo::exchange {
 using NextBatch = std::function<bool(EventBatch&)>;
 
 /// Writes all batches as one Chrome trace, the object form with the facts of the run in otherData, and closes the file.
-/// Holds one batch and what is open. OutputError; what `next` throws passes through.
-void write_chrome_trace(const NextBatch& next, base::OutputFile file);
+/// `open_async` returns the async spans without an end, once all batches are written. Holds one batch and what is open.
+/// OutputError; what `next` throws passes through.
+void write_chrome_trace(const NextBatch& next, base::OutputFile file, const std::function<SpanList()>& open_async);
 
 /// The same of a timeline.
 ExportWriter write_chrome;

@@ -48,7 +48,7 @@ void ChromeTraceWriter::write(const EventBatch& batch) {
   stream_.spill();
 }
 
-void ChromeTraceWriter::finish() {
+void ChromeTraceWriter::finish(const SpanList& open_spans) {
   if (is_finished_) {
     return;
   }
@@ -64,10 +64,16 @@ void ChromeTraceWriter::finish() {
       write_state(*thread, *last);
     }
   }
-  for (const auto& [key, open] : open_async_) {
-    const ChromeTrack& track = names_.track(key.first);
-    append_async(track, 'e', names_.name(open.name), {}, open.lane_id, std::max(last_ns_, open.start_ns));
-    stream_.pending() += ",\"args\":{\"open\":true}}";
+  for (const Span& span : open_spans.spans) {
+    const auto lost =
+        (span.flags & Span::end_unknown) != 0 ? open_async_.find({span.track, span.async_id}) : open_async_.end();
+    if (lost != open_async_.end()) {
+      end_async(*lost, {0, span.end_ns(), "end_lost"});
+      open_async_.erase(lost);
+    }
+  }
+  for (const auto& open : open_async_) {
+    end_async(open, {0, last_ns_, "open"});
   }
   std::string facts;
   for (const auto& [key, value] : names_.facts()) {
@@ -77,6 +83,12 @@ void ChromeTraceWriter::finish() {
     base::append_json_string(facts, value);
   }
   stream_.finish(facts);
+}
+
+void ChromeTraceWriter::end_async(const AsyncSpans::value_type& open, const Ending& ending) {
+  append_async(names_.track(open.first.first), 'e', names_.name(open.second.name), {}, open.second.lane_id,
+               std::max(ending.end_ns, open.second.start_ns));
+  stream_.pending().append(",\"args\":{\"").append(ending.mark).append("\":true}}");
 }
 
 void ChromeTraceWriter::write_run(const ScopeRun& run, const EventBatch& batch) {

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include <kymo/events.hpp>
+#include <kymo/timeline.hpp>
 
 #include "base/output/output_file.hpp"
 #include "exchange/chrome/event_stream.hpp"
@@ -61,7 +62,8 @@ class ChromeTraceWriter {
   void flush() { stream_.flush(); }
 
   /// Ends the open spans at the last time seen, marks them "open", and completes the file. Later calls do nothing.
-  void finish();
+  /// `open` tells of the async spans among them which ones end earlier, as their ends are in a missing part.
+  void finish(const SpanList& open = {});
 
  private:
   /// Lane and id identify an async span.
@@ -71,6 +73,7 @@ class ChromeTraceWriter {
     std::uint64_t lane_id = 0;
     std::int64_t start_ns = 0;
   };
+  using AsyncSpans = std::map<AsyncKey, OpenAsync>;
   /// For a scope without a close: where its bar ends and how it is marked.
   struct Ending {
     std::size_t depth = 0;
@@ -81,6 +84,7 @@ class ChromeTraceWriter {
   void write_run(const ScopeRun& run, const EventBatch& batch);
   void write_lost(ChromeTrack& track, const ScopeRun& run);
   void end_early(ChromeTrack& track, const Ending& ending);
+  void end_async(const AsyncSpans::value_type& open, const Ending& ending);
   /// The times of a scope's bar. If the end coincides with no other time on its track, it is written the short way.
   struct Bar {
     std::int64_t start_ns = 0;
@@ -118,7 +122,6 @@ class ChromeTraceWriter {
   Bar equal_bar_;
   std::size_t equal_depth_ = 0;
 
-  using AsyncSpans = std::map<AsyncKey, OpenAsync>;
   AsyncSpans open_async_;
   // Async spans of this and the previous batch that ended without a begin so far. Threads are drained one after
   // another, so a begin may arrive one batch late.

@@ -379,7 +379,11 @@ class SelectedCopy {
       return;
     }
     for (const auto& source : timeline::sources_of(timeline_)) {
-      for (AsyncBegin begin : source->open_async()) {
+      for (const Span& span : source->open_async()) {
+        if ((span.flags & Span::end_unknown) != 0) {
+          continue;  // a begin without an end would say that it was open to the end
+        }
+        AsyncBegin begin{span.track, span.name, span.start_ns, span.async_id};
         const Part& part = track_of(begin.track).part;
         begin.time_ns = std::max(begin.time_ns, part.range.start_ns);
         if (part.holds(begin.time_ns) && selection_.takes_site(timeline_.name(begin.name))) {

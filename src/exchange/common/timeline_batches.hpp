@@ -1,11 +1,15 @@
 // A timeline as the batches that a writer of events takes.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <map>
 
 #include <kymo/batch_cursor.hpp>
 #include <kymo/events.hpp>
 #include <kymo/timeline.hpp>
+
+#include "timeline/open_async_spans.hpp"
 
 namespace kymo::exchange {
 
@@ -42,7 +46,19 @@ class TimelineBatches {
     if (on_progress_) {
       on_progress_(cursor_.share_done());
     }
-    return cursor_.next(batch);
+    if (!cursor_.next(batch)) {
+      return false;
+    }
+    open_async_[cursor_.capture()].take(batch);
+    return true;
+  }
+  /// The async spans without an end in the batches so far.
+  [[nodiscard]] SpanList open_async() const {
+    SpanList open;
+    for (const auto& [capture, spans] : open_async_) {
+      spans.append(timeline_.range().end_ns, open);
+    }
+    return open;
   }
   /// Whether the last batch is from the capture whose clock the timeline's times use.
   [[nodiscard]] bool is_of_first() const { return cursor_.capture() == 0; }
@@ -51,6 +67,7 @@ class TimelineBatches {
   const Timeline& timeline_;
   const std::function<void(double)>& on_progress_;
   BatchCursor cursor_;
+  std::map<std::size_t, timeline::OpenAsyncSpans> open_async_;  // by capture
   bool has_declared_ = false;
 };
 

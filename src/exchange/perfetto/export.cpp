@@ -303,7 +303,7 @@ std::vector<std::string> write_perfetto(const Timeline& timeline, base::OutputFi
     schedule.write(batch);
   }
   schedule.finish();
-  writer.finish();
+  writer.finish(batches.open_async());
   return stacks.left_out();
 }
 

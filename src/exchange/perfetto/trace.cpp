@@ -156,7 +156,7 @@ void PerfettoTraceWriter::write(const EventBatch& batch, bool has_own_clock) {
   file_.spill();
 }
 
-void PerfettoTraceWriter::finish() {
+void PerfettoTraceWriter::finish(const SpanList& open_spans) {
   if (is_finished_) {
     return;
   }
@@ -173,10 +173,21 @@ void PerfettoTraceWriter::finish() {
       write_state(*thread, *last);
     }
   }
-  for (const auto& [key, lane_id] : open_async_) {
-    begin_slice_end(names_.lane_place(names_.track(key.first), lane_id));
-    perfetto::add_annotation(event_, "open", true);
-    perfetto::append_event(file_.buffer(), last_ns_, event_);
+  const auto end_async = [this](const AsyncSpans::value_type& open, std::int64_t end_ns, const char* mark) {
+    begin_slice_end(names_.lane_place(names_.track(open.first.first), open.second));
+    perfetto::add_annotation(event_, mark, true);
+    perfetto::append_event(file_.buffer(), end_ns, event_);
+  };
+  for (const Span& span : open_spans.spans) {
+    const auto lost =
+        (span.flags & Span::end_unknown) != 0 ? open_async_.find({span.track, span.async_id}) : open_async_.end();
+    if (lost != open_async_.end()) {
+      end_async(*lost, span.end_ns(), "end_lost");
+      open_async_.erase(lost);
+    }
+  }
+  for (const auto& open : open_async_) {
+    end_async(open, last_ns_, "open");
   }
   file_.close();
 }

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include <kymo/events.hpp>
+#include <kymo/timeline.hpp>
 
 #include "exchange/common/exporter.hpp"
 #include "exchange/perfetto/names.hpp"
@@ -57,7 +58,8 @@ class PerfettoTraceWriter {
   void write_wait(const StackSample& wait, std::string_view function, std::uint64_t callstack);
 
   /// Ends the open spans at the last time seen, marks them "open", and completes the file. Later calls do nothing.
-  void finish();
+  /// `open` tells of the async spans among them which ones end earlier, as their ends are in a missing part.
+  void finish(const SpanList& open = {});
 
  private:
   class ScopeVisitor;

@@ -4,6 +4,7 @@
 // A hook has no guard object for its scope's token, so each thread keeps its own stack of open hooked functions. An
 // exit closes the innermost open scope of its function and drops the frames above, which were left without an exit (by
 // an exception under Clang, by longjmp).
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 
@@ -54,6 +55,8 @@ struct HookThread {
   static constexpr std::size_t most_frames = 32'768;
 
   std::uint32_t depth;
+  std::uint32_t unpushed;        ///< open functions above the frames, all of which are in use then
+  std::uintptr_t unpushed_from;  ///< a place on the stack near the first of them
   Frame frames[most_frames];
 };
 
@@ -105,12 +108,39 @@ void count_dropped() noexcept {
   }
 }
 
+/// Counts a function for which there is no frame, so that its exit is not taken for that of an outer call of it.
+__attribute__((noinline)) void enter_without_frame(HookThread& thread) noexcept {
+  // A handler that comes in between leaves a count that is not 0, and then not the place.
+  if (++thread.unpushed == 1) {
+    thread.unpushed_from = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  }
+}
+
+/// How a compiler's hook runs what is not quick: it is a call like any other.
+struct HookCall {
+  template <typename Work>
+  static auto run(const Work& work) noexcept {
+    return work();
+  }
+};
+
+/// How a patched function's handler does. The program does not expect a call there.
+struct PatchCall {
+  template <typename Work>
+  static auto run(const Work& work) noexcept {
+    return with_registers_kept(work);
+  }
+};
+
 /// Pushes a function's frame; `open` opens its scope.
-template <typename Open>
+template <typename Call, typename Open>
 inline void push(HookThread& thread, const void* function, const void* call_site, const Open& open) noexcept {
   const std::uint32_t depth = thread.depth;
   if (depth == HookThread::most_frames) {
-    count_dropped();
+    Call::run([&thread] {
+      count_dropped();
+      enter_without_frame(thread);
+    });
     return;
   }
   Frame& frame = thread.frames[depth];
@@ -129,9 +159,12 @@ detail::ScopeToken drop_scope() noexcept {
 }
 
 /// Pushes the frame of a function that KYMO_SITES leaves out.
+template <typename Call>
 void push_left_out(HookThread& thread, const void* function, const void* call_site) noexcept {
   if (thread.depth < HookThread::most_frames) {
-    push(thread, function, call_site, [] { return detail::leave_out_scope(); });
+    push<Call>(thread, function, call_site, [] { return detail::leave_out_scope(); });
+  } else {
+    Call::run([&thread] { enter_without_frame(thread); });
   }
 }
 
@@ -165,12 +198,13 @@ __attribute__((noinline)) void enter_slow(const void* function, const void* call
       count_dropped();
     }
   } else if (entry == nullptr) {
-    push(*thread, function, call_site, drop_scope);
+    push<HookCall>(*thread, function, call_site, drop_scope);
   } else if (!is_silent) {
     const bool is_declared = detail::has_id(entry->site) || (has_slot && declare(*entry, address));
-    push(*thread, function, call_site, [&] { return is_declared ? detail::open_scope(entry->site) : drop_scope(); });
+    push<HookCall>(*thread, function, call_site,
+                   [&] { return is_declared ? detail::open_scope(entry->site) : drop_scope(); });
   } else if (!entry->is_filtered) {
-    push_left_out(*thread, function, call_site);
+    push_left_out<HookCall>(*thread, function, call_site);
   }
   errno = saved_errno;
 }
@@ -188,6 +222,11 @@ void drop_frames(HookThread& thread, std::uint32_t depth) noexcept {
       detail::close_scope(token);
     }
   }
+}
+
+bool has_frame(const HookThread& thread, const void* function, const void* call_site) noexcept {
+  return std::any_of(thread.frames, thread.frames + thread.depth,
+                     [&](const Frame& frame) { return frame.function == function && frame.call_site == call_site; });
 }
 
 /// Exit of a function that is not the innermost open one.
@@ -212,21 +251,25 @@ __attribute__((noinline)) void exit_slow(HookThread& thread, const void* functio
   }
 }
 
-/// How a compiler's hook runs what is not quick: it is a call like any other.
-struct HookCall {
-  template <typename Work>
-  static auto run(const Work& work) noexcept {
-    return work();
+/// Exit while all frames are in use.
+__attribute__((noinline)) void exit_full(HookThread& thread, const void* function, const void* call_site) noexcept {
+  const FunctionEntry* const entry = table().find(reinterpret_cast<std::uintptr_t>(function));
+  if (entry != nullptr && entry->is_filtered) {
+    return;
   }
-};
-
-/// How a patched function's handler does. The program does not expect a call there.
-struct PatchCall {
-  template <typename Work>
-  static auto run(const Work& work) noexcept {
-    return with_registers_kept(work);
+  if (thread.unpushed != 0) {
+    // Where the stack is clearly shorter than at the first function without a frame, those were left without an exit. So
+    // it may look on a signal handler's own stack, but the functions there have no frame.
+    constexpr std::uintptr_t clearly = 1024;
+    const auto place = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+    const bool are_left = place > thread.unpushed_from + clearly && has_frame(thread, function, call_site);
+    thread.unpushed = are_left ? 0 : thread.unpushed - 1;
+    if (!are_left) {
+      return;
+    }
   }
-};
+  exit_slow(thread, function, call_site);
+}
 
 /// `entry` is the function's; null if that is not known.
 template <typename Call>
@@ -236,7 +279,7 @@ inline void enter_function(FunctionEntry* entry, const void* function, const voi
       return;
     }
     if (detail::has_id(entry->site)) {
-      push(*thread, function, call_site, [entry] {
+      push<Call>(*thread, function, call_site, [entry] {
         return detail::open_scope(entry->site, [](kymo_site& site, std::uint64_t key) {
           return Call::run([&site, key] { return detail::open_rest(site, key); });
         });
@@ -244,7 +287,7 @@ inline void enter_function(FunctionEntry* entry, const void* function, const voi
       return;
     }
     if (detail::is_left_out(entry->site)) {
-      push_left_out(*thread, function, call_site);
+      push_left_out<Call>(*thread, function, call_site);
       return;
     }
   }
@@ -258,6 +301,10 @@ inline void exit_function(const void* function, const void* call_site) noexcept 
     return;
   }
   Frame& frame = thread->frames[thread->depth - 1];
+  if (thread->depth == HookThread::most_frames) {
+    Call::run([&] { exit_full(*thread, function, call_site); });
+    return;
+  }
   if (frame.function != function || frame.call_site != call_site) {
     Call::run([&] { exit_slow(*thread, function, call_site); });
     return;

@@ -65,13 +65,19 @@ kymo_site* kymo_dynamic_site_v1(kymo_site* place, const char* name, size_t name_
   if (place != nullptr) {
     named = *place;
   }
-  kymo::record::InternedName* const entry =
-      Recorder::instance().names().find_or_insert(NameSpace::dynamic_site, {name, name_size}, &named);
+  auto& names = Recorder::instance().names();
+  const auto& sites = Recorder::instance().sites();
+  kymo::record::InternedName* entry = names.find(NameSpace::dynamic_site, {name, name_size});
   if (entry == nullptr) {
-    // What the filter leaves out is no loss.
+    // Not interned, or left-out names would use up the limit.
     static kymo_site left_out{kymo::detail::left_out_id, 0, "", "", "", 0, KYMO_SITE_DYNAMIC};
-    const auto& sites = Recorder::instance().sites();
-    return sites.is_set() && !sites.takes({name, name_size}, {}) ? &left_out : nullptr;
+    if (sites.is_set() && !sites.takes({name, name_size})) {
+      return &left_out;
+    }
+    entry = names.find_or_insert(NameSpace::dynamic_site, {name, name_size}, &named);
+  }
+  if (entry == nullptr) {
+    return nullptr;
   }
   if (place != nullptr && kymo::detail::signed_id(entry->site) == 0) {
     // It found no room when first declared, perhaps from a module that is gone by now. This caller's strings are valid.

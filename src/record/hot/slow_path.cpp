@@ -142,11 +142,16 @@ __attribute__((visibility("default"))) std::uint64_t kymo_open_slow_v3(kymo_site
 }
 
 __attribute__((visibility("default"))) int kymo_declare_site_v1(kymo_site* site) {
+  return kymo_declare_site_as_v1(site, site);
+}
+
+__attribute__((visibility("default"))) int kymo_declare_site_as_v1(kymo_site* site, kymo_site* other) {
   kymo::record::Recorder& recorder = kymo::record::Recorder::instance();
   if (kymo::detail::has_id(*site)) {
     return 1;
   }
-  const bool is_wanted = !kymo::detail::is_left_out(*site) && !recorder.leaves_out(*site);
+  const bool is_wanted =
+      kymo::detail::has_id(*other) || (!kymo::detail::is_left_out(*other) && !recorder.leaves_out(*other));
   return is_wanted && recorder.pool_for_events() != nullptr && recorder.declarations().declare(*site) ? 1 : 0;
 }
 

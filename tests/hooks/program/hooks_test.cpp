@@ -1,5 +1,6 @@
 // Instrumented code of every kind, called and recorded. The test itself is not instrumented; the archive in it is.
 #include <atomic>
+#include <csetjmp>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -108,6 +109,81 @@ TEST(Hooks, RecursionDeeperThanAChunkIsRecordedOrCounted) {
   for (const RecordedScope& scope : recording.scopes()) {
     ASSERT_TRUE(scope.is_closed);
   }
+}
+
+/// Runs `body` on a thread with room for very deep recursion.
+void run_with_much_stack(void* (*body)(void*)) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, std::size_t{256} << 20U);
+  pthread_t thread{};
+  ASSERT_EQ(pthread_create(&thread, &attributes, body, nullptr), 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+}
+
+constexpr int deep_calls = 60'000;
+constexpr int calls_around_argument = 3'000;
+
+/// Calls itself as a hooked function would.
+[[gnu::noinline]] int recurse(int depth) {
+  hooks_enter(reinterpret_cast<void*>(&hooked::recursive));
+  const int below = depth < deep_calls ? recurse(depth + 1) : 0;
+  if (depth == calls_around_argument) {
+    KYMO_ARG("value", 42);
+  }
+  hooks_exit(reinterpret_cast<void*>(&hooked::recursive));
+  return below + 1;
+}
+
+TEST(Hooks, RecursionDeeperThanTheFramesClosesEachScopeAtItsOwnExit) {
+  Recording recording;
+  run_with_much_stack([](void*) -> void* {
+    recurse(1);
+    hooked::leaf(1);
+    return nullptr;
+  });
+  recording.stop();
+  ASSERT_GT(recording.scopes().size(), std::size_t{calls_around_argument});
+  EXPECT_EQ(recording.scopes()[calls_around_argument - 1].arguments, std::vector<std::int64_t>{42});
+  EXPECT_EQ(recording.scopes().size() + recording.dropped(), std::size_t{deep_calls} + 1);
+  EXPECT_EQ(recording.find("hooked::leaf")->depth, 0U);
+  for (const RecordedScope& scope : recording.scopes()) {
+    ASSERT_TRUE(scope.is_closed);
+  }
+}
+
+volatile bool jumps = true;  // else GCC 12 takes what never returns for endless recursion
+
+/// Leaves all calls by a jump.
+[[gnu::noinline]] int recurse_and_jump(std::jmp_buf& back, int depth) {
+  hooks_enter(reinterpret_cast<void*>(&hooked::recursive));
+  int below = 0;
+  if (depth < deep_calls) {
+    below = recurse_and_jump(back, depth + 1);
+  } else if (jumps) {
+    std::longjmp(back, 1);
+  }
+  hooks_exit(reinterpret_cast<void*>(&hooked::recursive));
+  return below + 1;
+}
+
+TEST(Hooks, AJumpOutOfRecursionDeeperThanTheFramesEndsWhatItSkips) {
+  Recording recording;
+  run_with_much_stack([](void*) -> void* {
+    hooks_enter(reinterpret_cast<void*>(&hooked::outer));
+    std::jmp_buf back;
+    if (setjmp(back) == 0) {
+      recurse_and_jump(back, 1);
+    }
+    hooks_exit(reinterpret_cast<void*>(&hooked::outer));
+    hooked::leaf(1);
+    return nullptr;
+  });
+  recording.stop();
+  ASSERT_NE(recording.find("hooked::leaf"), nullptr);
+  EXPECT_EQ(recording.find("hooked::leaf")->depth, 0U);
+  EXPECT_EQ(recording.scopes().size() + recording.dropped(), std::size_t{deep_calls} + 2);
 }
 
 TEST(Hooks, ExceptionsEndEveryScopeThatTheySkip) {
