@@ -14,8 +14,8 @@ namespace kymo::timeline {
 class OpenAsyncSpans {
  public:
   void take(const EventBatch& batch);
-  /// Appends them by lane and id, up to `end_ns`. Those that may have ended in a missing part extend to its start, marked
-  /// end_unknown.
+  /// Appends them by lane and id, up to `end_ns`. Those that may have ended in a missing part extend to its start and
+  /// are marked end_unknown.
   void append(std::int64_t end_ns, SpanList& out) const;
 
  private:

@@ -29,8 +29,9 @@ EventBatch one_scope() {
 }
 
 void export_chrome_trace(const NextBatch& next, const std::string& path) {
-  base::replace_file(path, {{}, true, {}},
-                     [&next](base::OutputFile file) { write_chrome_trace(next, std::move(file), [] { return SpanList(); }); });
+  base::replace_file(path, {{}, true, {}}, [&next](base::OutputFile file) {
+    write_chrome_trace(next, std::move(file), [] { return SpanList(); });
+  });
 }
 
 /// Gives one batch.

@@ -258,8 +258,8 @@ __attribute__((noinline)) void exit_full(HookThread& thread, const void* functio
     return;
   }
   if (thread.unpushed != 0) {
-    // Where the stack is clearly shorter than at the first function without a frame, those were left without an exit. So
-    // it may look on a signal handler's own stack, but the functions there have no frame.
+    // Where the stack is clearly shorter than at the first function without a frame, those were left without an exit.
+    // A signal handler's own stack may look so too, but the functions there have no frame.
     constexpr std::uintptr_t clearly = 1024;
     const auto place = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
     const bool are_left = place > thread.unpushed_from + clearly && has_frame(thread, function, call_site);
