@@ -1,10 +1,14 @@
 // Past the last name that can be told apart, scopes are dropped, and counted.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
 
 #include <kymo/kymo.hpp>
+#include <kymo/lockable.hpp>
 
 #include "record/recording_fixture.hpp"
 
@@ -19,12 +23,17 @@ class Farewell : public ::testing::Environment {
 
 const auto* const farewell = ::testing::AddGlobalTestEnvironment(new Farewell);
 
-class FullNamesTest : public RecordingTest {};
+class FullNamesTest : public RecordingTest {
+ protected:
+  static void fill_names() {
+    InternTable& names = Recorder::instance().names();
+    for (std::size_t i = 0; names.find_or_insert(NameSpace::text, std::to_string(i)) != nullptr; ++i) {
+    }
+  }
+};
 
 TEST_F(FullNamesTest, ScopesWithNamesTooManyAreCountedAndTheirArgumentsAreNotTheirParents) {
-  InternTable& names = Recorder::instance().names();
-  for (std::size_t i = 0; names.find_or_insert(NameSpace::text, std::to_string(i)) != nullptr; ++i) {
-  }
+  fill_names();
   {
     KYMO_SCOPE("parent");
     {
@@ -48,6 +57,15 @@ TEST_F(FullNamesTest, ScopesWithNamesTooManyAreCountedAndTheirArgumentsAreNotThe
     }
   }
   EXPECT_EQ(arguments, 2U);
+}
+
+TEST_F(FullNamesTest, AWaitForALockWithoutANameIsCounted) {
+  fill_names();
+  Lockable<std::timed_mutex> mutex("nameless");
+  mutex.lock();
+  std::thread([&mutex] { EXPECT_FALSE(mutex.try_lock_for(std::chrono::milliseconds(1))); }).join();
+  mutex.unlock();
+  EXPECT_EQ(dropped_scopes(recorded()), 1U);
 }
 
 }  // namespace
