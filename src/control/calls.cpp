@@ -11,6 +11,7 @@
 #include <kymo/recorder.hpp>
 #include <kymo/sink.hpp>
 
+#include "base/system/fork_handlers.hpp"
 #include "base/system/message.hpp"
 #include "base/system/not_cancelled.hpp"
 #include "base/system/unchecked.hpp"
@@ -43,6 +44,7 @@ auto guarded(const Call& call) noexcept -> decltype(call()) {
 /// After the program's own static objects are destroyed: no scope can close later.
 __attribute__((destructor(101))) void finish_at_exit() {
   kymo_end_process_v1();
+  kymo::base::remove_fork_handlers();
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "control/capture_sink.hpp"
 
 #include <cstdio>
+#include <stdexcept>
 #include <utility>
 
 #include <sys/stat.h>
@@ -71,6 +72,14 @@ class WriteInSpool {
     }
   }
 
+  void say_failed(bool has_failed) {
+    if (pool_ != nullptr && has_failed) {
+      pool_->header().writing.fetch_or(record::SpoolHeader::has_failed, std::memory_order_acq_rel);
+    } else if (pool_ != nullptr) {
+      pool_->header().writing.fetch_and(~record::SpoolHeader::has_failed, std::memory_order_acq_rel);
+    }
+  }
+
  private:
   record::Pool* pool_;
 };
@@ -118,12 +127,14 @@ CaptureSink::CaptureSink(record::Recorder& recorder, const CaptureOptions& optio
 /// A full disk does not end the capture: losses are counted, and stated once there is room.
 template <typename Write>
 void CaptureSink::try_to(Write write) {
-  const WriteInSpool note(recorder_.pool());
+  WriteInSpool note(recorder_.pool());
   try {
     write();
     has_failed_.store(false, std::memory_order_relaxed);
+    note.say_failed(false);
   } catch (const capture::WriteError& failure) {
     has_failed_.store(true, std::memory_order_relaxed);
+    note.say_failed(true);
     if (!std::exchange(is_failure_said_, true)) {
       base::say(failure.what());
     }
@@ -171,6 +182,10 @@ void CaptureSink::finish() {
     followed_->leave();
   }
   is_finished_.store(true, std::memory_order_release);
+  if (has_failed()) {
+    // Else the spool would count as saved.
+    throw std::runtime_error("the end of " + path() + " could not be written");
+  }
 }
 
 std::unique_ptr<FollowedCapture> CaptureSink::followed_by_child() const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <exception>
+#include <mutex>
 #include <new>
 #include <stdexcept>
 
@@ -19,10 +20,11 @@ namespace kymo::control {
 
 using record::Recorder;
 
-/// Serializes changes to what is recorded. Empty if a sink asks for one, which would wait for itself.
+/// Serializes changes to what is recorded. Empty if a sink asks for one, which would wait for itself, or a handler that
+/// interrupted one.
 class Control::Operation {
  public:
-  explicit Operation(Control& control) {
+  explicit Operation(Control& control) : lock_(control.operation_lock_) {
     if (Recorder::instance().is_in_sink()) {
       static base::SayOnce say_in_sink;
       say_in_sink("a sink cannot start or stop recording: that waits for the sink");
@@ -30,12 +32,20 @@ class Control::Operation {
     }
     // First starts a forked child's recorder, which is a separate operation.
     Recorder::instance().settle_child();
-    lock_ = std::unique_lock(control.operation_mutex_);
+    is_taken_ = lock_.lock();
   }
-  [[nodiscard]] explicit operator bool() const { return lock_.owns_lock(); }
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+  ~Operation() {
+    if (is_taken_) {
+      lock_.unlock();
+    }
+  }
+  [[nodiscard]] explicit operator bool() const { return is_taken_; }
 
  private:
-  std::unique_lock<std::mutex> lock_;
+  record::SignalSafeLock& lock_;
+  bool is_taken_ = false;
 };
 
 Control& Control::instance() noexcept {
@@ -122,11 +132,9 @@ bool Control::start_sampling_locked(bool is_asked) {
 }
 
 void Control::stop_sampling() noexcept {
-  try {
-    const std::lock_guard lock(operation_mutex_);
+  if (operation_lock_.lock()) {
     stop_sampling_locked();
-  } catch (...) {
-    base::say("sampling could not be stopped");
+    operation_lock_.unlock();
   }
 }
 
@@ -297,8 +305,8 @@ bool Control::stop_capture() {
 std::uint64_t Control::find_ended(bool is_only_sink) noexcept {
   constexpr std::uint64_t look_period_ns = 100'000'000;
   try {
-    // Who has this mutex may be waiting for the collector.
-    const std::unique_lock operation(operation_mutex_, std::try_to_lock);
+    // Who has this lock may be waiting for the collector.
+    const std::unique_lock operation(operation_lock_, std::try_to_lock);
     const std::uint64_t now_ns = record::monotonic_ns();
     if (!operation || now_ns < next_look_ns_) {
       return 0;
@@ -364,7 +372,7 @@ std::uint64_t Control::install(std::shared_ptr<Sink> sink) {
 
 /// Replaces the parent's captures by the child's own.
 void Control::resume_in_child() {
-  const std::lock_guard operation(operation_mutex_);
+  const std::unique_lock operation(operation_lock_);
   std::shared_ptr<CaptureSink> inherited;
   bool had_trace = false;
   CaptureOptions options;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -65,8 +64,9 @@ class Control {
   friend void watch_forks();
 
   // Held during changes to what is recorded, including waits for disks and threads. Taken before mutex_. A forked child
-  // gets a new one, because the holder does not exist there.
-  std::mutex operation_mutex_;
+  // gets a new one, because the holder does not exist there. A handler that interrupts a change and ends the process
+  // must not wait for it.
+  record::SignalSafeLock operation_lock_;
   Sampling sampling_;
   bool did_parent_sample_ = false;
   bool is_asked_ = false;  // the program itself asked for samples

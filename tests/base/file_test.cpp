@@ -7,6 +7,8 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "support/temporary_directory.hpp"
@@ -40,6 +42,27 @@ TEST(FileTest, ADescriptorHasOneOwner) {
   EXPECT_EQ(second.get(), number);
   second.reset();
   EXPECT_EQ(::fcntl(number, F_GETFD), -1);
+}
+
+// Timers, events and epolls have one inode in common.
+TEST(FileTest, AKnownFileIsNotTakenForAnotherOfTheSameInode) {
+  for (const bool is_of_one_inode : {true, false}) {
+    const auto open_one = [&] {
+      return is_of_one_inode ? ::eventfd(0, EFD_CLOEXEC) : ::memfd_create("file", MFD_CLOEXEC);
+    };
+    KnownFile own{FileDescriptor(open_one())};
+    const int number = own.number();
+    ASSERT_GE(number, 0);
+    EXPECT_EQ(own.get(), number);
+    KnownFile moved = std::move(own);
+    EXPECT_EQ(moved.get(), number);
+    const FileDescriptor others(open_one());
+    ASSERT_EQ(::dup2(others.get(), number), number);
+    EXPECT_EQ(moved.get(), -1);
+    moved.reset();
+    EXPECT_NE(::fcntl(number, F_GETFD), -1) << "the program's file stays open";
+    ::close(number);
+  }
 }
 
 TEST(FileTest, AMissingSmallFileIsEmpty) {

@@ -4,15 +4,24 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -237,10 +246,145 @@ void fork_in_handlers_beside_declarations() {
   work("parent", 100);
 }
 
+/// A sandbox: no more threads in this process. False where the kernel has no such filter.
+bool forbid_threads() {
+  // NOLINTNEXTLINE(modernize-avoid-c-arrays): what the kernel takes
+  sock_filter instructions[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  sock_fprog program{static_cast<unsigned short>(std::size(instructions)), static_cast<sock_filter*>(instructions)};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/// Their recorders cannot start; the first call goes on to declare a name.
+void record_in_children_without_threads() {
+  kymo::enable();
+  work("parent");
+  for (int i = 0; i < 5; ++i) {
+    require(holds_in_child([] {
+              if (!forbid_threads()) {
+                ::_exit(77);
+              }
+              kymo::AsyncSpan("requests", "GET /").end();
+              work("child");
+              require(!kymo::enable() || !kymo::is_recording(), "nothing is recorded without a thread");
+            }),
+            "a child that may start no thread");
+  }
+}
+
+std::atomic<bool> records_allocations{false};
+
+/// The child's first scope stands in the allocator, within kymo's own fork handlers and the start of its recorder.
+void record_in_the_allocator() {
+  kymo::enable();
+  work("parent");
+  records_allocations.store(true);
+  require(holds_in_child([] { work("child"); }), "a child whose allocator records scopes");
+  records_allocations.store(false);
+}
+
+std::atomic<bool> holds_forks{false};
+std::atomic<bool> is_forking{false};
+std::atomic<bool> is_ending{false};
+
+/// Runs after kymo's own handler has taken its locks: a fork that is under way for as long as the program needs to
+/// begin to end.
+void hold_fork() {
+  if (holds_forks.load()) {
+    is_forking.store(true);
+    until([] { return is_ending.load(); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // the library's handlers would go now
+  }
+}
+
+/// Before any library's constructor: handlers registered first run last.
+__attribute__((section(".preinit_array"), used)) void (*const watch_first)() = [] {
+  ::pthread_atfork(hold_fork, nullptr, nullptr);
+};
+
+void end_beside_a_fork() {
+  kymo::enable();
+  work("parent");
+  std::atexit([] { is_ending.store(true); });
+  holds_forks.store(true);
+  std::thread([] {
+    if (::fork() == 0) {
+      ::_exit(0);
+    }
+    for (;;) {
+      ::pause();
+    }
+  }).detach();
+  until([] { return is_forking.load(); });
+}
+
+/// Signals that end a process that shares the recorder's memory without being its process.
+void end_children_without_handlers() {
+  kymo::enable();
+  work("before");
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGABRT}) {
+    const auto child = static_cast<pid_t>(::syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+    if (child == 0) {
+      ::kill(static_cast<pid_t>(::syscall(SYS_getpid)), signal);
+      ::_exit(0);
+    }
+    int status = 0;
+    require(::waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == signal,
+            "the signal ends the child");
+  }
+  require(kymo::is_recording(), "the parent still records");
+  work("after");
+}
+
+/// The kernel delivers a signal to the first process of a container only where that handles it.
+void be_the_first_process() {
+  if (::unshare(CLONE_NEWPID) != 0) {
+    ::_exit(77);
+  }
+  require(holds_in_child([] {
+            require(::getpid() == 1, "the first process");
+            kymo::enable();
+            work("before");
+            ::kill(1, SIGTERM);
+            require(kymo::is_recording(), "what ends nothing ends no recording");
+            work("after");
+          }),
+          "the first process of a container");
+}
+
 }  // namespace
+
+// NOLINTNEXTLINE(cert-dcl54-cpp): the sized forms come here
+void* operator new(std::size_t size) {
+  std::optional<kymo::detail::ScopeGuard> scope;
+  static kymo_site site{0, 0, "allocation", "", "", 1, KYMO_SITE_SCOPE};
+  if (records_allocations.load(std::memory_order_relaxed)) {
+    scope.emplace(site);
+  }
+  if (void* const memory = std::malloc(size)) {  // NOLINT(cppcoreguidelines-no-malloc)
+    return memory;
+  }
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);  // NOLINT(cppcoreguidelines-no-malloc)
+}
+void operator delete(void* memory, std::size_t /*size*/) noexcept {
+  std::free(memory);  // NOLINT(cppcoreguidelines-no-malloc)
+}
 
 Modes fork_modes() {
   return {
+      {"no-threads-in-child", record_in_children_without_threads},
+      {"allocator", record_in_the_allocator},
+      {"fork-beside-end", end_beside_a_fork},
+      {"end-without-handlers", end_children_without_handlers},
+      {"first-process", be_the_first_process},
       {"child-info", tell_a_fact_in_a_child},
       {"child-capture", start_a_capture_in_a_child},
       {"daemon", become_a_daemon},

@@ -478,6 +478,7 @@ int main(int argc, char** argv) {
       {"old-options", use_a_smaller_options_structure},
       {"old-options-of-cpp", use_smaller_options_of_cpp},
   };
+  modes.merge(end_modes());
   modes.merge(fork_modes());
   modes.merge(disk_modes());
   const auto found = modes.find(argc > 1 ? argv[1] : "");

@@ -20,6 +20,8 @@ using Modes = std::map<std::string, std::function<void()>>;
 
 /// Those that fork.
 Modes fork_modes();
+/// Those that end or jump.
+Modes end_modes();
 /// Those with a disk that stalls.
 Modes disk_modes();
 

@@ -104,6 +104,69 @@ TEST_F(ForkHarmTest, AHandlerMayForkWhereverItInterruptsTheRecorder) {
   }
 }
 
+TEST_F(ForkHarmTest, AChildThatMayStartNoThreadGoesOnAndLeavesNothingBehind) {
+  const int status = run({"no-threads-in-child"}, {without_leak_detection()});
+  if (status == 77) {
+    GTEST_SKIP() << "this kernel filters no system calls";
+  }
+  EXPECT_EQ(status, 0) << output();
+  EXPECT_EQ(counts(), (Counts{{"parent", 1000}}));
+}
+
+TEST_F(ForkHarmTest, AChildsAllocatorMayRecordScopes) {
+  EXPECT_EQ(run({"allocator"}, {without_leak_detection()}), 0) << output();
+  const Counts counts = this->counts();
+  EXPECT_EQ(counts.at("parent"), 1000U);
+  EXPECT_EQ(counts.at("child"), 1000U);
+}
+
+TEST_F(ForkHarmTest, AForkUnderWayHoldsNoEndUp) {
+  EXPECT_EQ(run({"fork-beside-end"}, {without_leak_detection(), without_race_detection()}), 0) << output();
+  EXPECT_EQ(counts(), (Counts{{"parent", 1000}}));
+  EXPECT_TRUE(CaptureReader(captures().front()).is_closed()) << output();
+}
+
+TEST_F(ForkHarmTest, ASignalThatEndsAChildWithoutForkHandlersEndsNoRecording) {
+  EXPECT_EQ(run({"end-without-handlers"}, {without_leak_detection(), without_race_detection()}), 0) << output();
+  EXPECT_EQ(counts(), (Counts{{"before", 1000}, {"after", 1000}}));
+}
+
+TEST_F(ForkHarmTest, ASignalThatTheKernelKeepsFromTheFirstProcessOfAContainerEndsNoRecording) {
+  const int status = run({"first-process"}, {without_leak_detection()});
+  if (status == 77) {
+    GTEST_SKIP() << "this user may make no namespaces";
+  }
+  EXPECT_EQ(status, 0) << output();
+  EXPECT_EQ(counts(), (Counts{{"before", 1000}, {"after", 1000}}));
+}
+
+TEST_F(HarmTest, AHandlerThatInterruptsAFlushMayJumpOutOfIt) {
+  EXPECT_EQ(run({"jump-out-of-flush"}, {without_leak_detection()}), 0) << output();
+}
+
+TEST_F(HarmTest, AHandlerThatInterruptsACallMayEndTheProgram) {
+  for (const char* const mode : {"exit-in-flush", "exit-in-stop"}) {
+    SCOPED_TRACE(mode);
+    EXPECT_EQ(run({mode}, {without_leak_detection(), {"KYMO_SAMPLE", "0"}}), 0) << output();
+    EXPECT_EQ(counts(), (Counts{{"before", 1000}, {"meanwhile", 1000}}));
+    fs::remove_all(captures_);
+    fs::create_directory(captures_);
+  }
+}
+
+TEST_F(HarmTest, WhatACaptureCouldNotTakeStaysInMemoryForItsRecovery) {
+  if (test::is_emulated) {
+    GTEST_SKIP() << "the emulator's own descriptors are closed as well";
+  }
+  EXPECT_EQ(run({"lost-capture"}, {{"KYMO_SAMPLE", "0"}, without_race_detection()}), 0) << output();
+  ASSERT_EQ(captures().size(), 1U);
+  const std::string moved = captures().front();
+  // Another recording looks for what the dead have left.
+  EXPECT_EQ(run({"interrupt"}), -SIGINT);
+  capture::recover(moved);
+  EXPECT_EQ(counts(), (Counts{{"before", 1000}, {"after", 1000}, {"main", 1000}}));
+}
+
 TEST_F(DiskHarmTest, CallsAndForksGoOnWhileADiskStalls) {
   for (const char* const mode : {"stalled-flush", "stalled-stop", "stalled-start"}) {
     SCOPED_TRACE(mode);

@@ -1,6 +1,7 @@
 #include "base/system/file.hpp"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -37,6 +38,51 @@ FileId id_of(const std::string& path) noexcept {
 bool is_file(int fd, const FileId& id) noexcept {
   const FileId found = id_of(fd);
   return found.inode != 0 && found == id;
+}
+
+namespace {
+
+#ifdef F_SETSIG
+
+/// Timers, events and the like have one inode in common. kymo's have this signal, which a file without O_ASYNC never
+/// sends.
+int own_mark() noexcept {
+  return SIGRTMAX - 1;
+}
+
+bool has_inode_of_its_own(int fd) noexcept {
+  struct stat status {};
+  return ::fstat(fd, &status) != 0 || (status.st_mode & S_IFMT) != 0;
+}
+
+bool mark(int fd) noexcept {
+  return !has_inode_of_its_own(fd) && ::fcntl(fd, F_SETSIG, own_mark()) == 0;
+}
+
+bool is_marked(int fd) noexcept {
+  return ::fcntl(fd, F_GETSIG) == own_mark();
+}
+
+#else
+
+bool mark(int /*fd*/) noexcept {
+  return false;
+}
+bool is_marked(int /*fd*/) noexcept {
+  return false;
+}
+
+#endif
+
+}  // namespace
+
+KnownFile::KnownFile(FileDescriptor file) : file_(std::move(file)), id_(id_of(file_.get())) {
+  is_marked_ = file_ && mark(file_.get());
+}
+
+int KnownFile::get() const noexcept {
+  const bool is_own = is_file(file_.get(), id_) && (!is_marked_ || is_marked(file_.get()));
+  return is_own ? file_.get() : -1;
 }
 
 std::uint64_t largest_file() noexcept {

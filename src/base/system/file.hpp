@@ -59,20 +59,22 @@ struct FileId {
 class KnownFile {
  public:
   KnownFile() = default;
-  explicit KnownFile(FileDescriptor file) : file_(std::move(file)), id_(id_of(file_.get())) {}
+  explicit KnownFile(FileDescriptor file);
   KnownFile(KnownFile&& other) noexcept = default;
   KnownFile& operator=(KnownFile&& other) noexcept {
     reset();
     file_ = std::move(other.file_);
     id_ = other.id_;
+    is_marked_ = other.is_marked_;
     return *this;
   }
   KnownFile(const KnownFile&) = delete;
   KnownFile& operator=(const KnownFile&) = delete;
   ~KnownFile() { reset(); }
 
-  /// -1 if the number refers to another file or to none. One system call. Async-signal-safe.
-  [[nodiscard]] int get() const noexcept { return is_file(file_.get(), id_) ? file_.get() : -1; }
+  /// -1 if the number refers to another file or to none. One system call, two for a file without an inode of its own.
+  /// Async-signal-safe.
+  [[nodiscard]] int get() const noexcept;
   /// The number without a look: for calls that change nothing of another file. -1 if none was opened.
   [[nodiscard]] int number() const noexcept { return file_.get(); }
   /// Whether a file was opened. The program may have closed it since.
@@ -93,6 +95,7 @@ class KnownFile {
  private:
   FileDescriptor file_;
   FileId id_;
+  bool is_marked_ = false;
 };
 
 /// The largest file in bytes that this process may write now (RLIMIT_FSIZE); the greatest number if unlimited. A write

@@ -65,7 +65,7 @@ void Collector::finish() {
   while (!sinks_.empty()) {
     drop_sink(sinks_.size() - 1);
   }
-  is_finished_ = true;
+  is_finished_ = is_saved_;
 }
 
 void Collector::drain() {

@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -23,6 +22,7 @@
 #include "record/collector/observer.hpp"
 #include "record/collector/track_decoder.hpp"
 #include "record/names/declaration_log.hpp"
+#include "record/platform/signal_safe_lock.hpp"
 #include "record/pool/pool.hpp"
 
 namespace kymo::record {
@@ -141,6 +141,10 @@ class Collector {
   void note_sinks(bool is_saved);
   /// Queues a request and waits for its answer; false at the timeout.
   bool ask(const std::shared_ptr<Request>& request, std::chrono::nanoseconds timeout);
+  /// Waits until `is_met` is true under request_mutex_; false at the timeout. Who is torn out of it, by siglongjmp from
+  /// a handler, leaves nothing behind that others would wait for, as a condition variable would.
+  bool wait_for_answer(std::chrono::nanoseconds timeout, const std::function<bool()>& is_met);
+  void tell_answer() noexcept;
   void fail(const char* what) noexcept;
   void end() noexcept;
   void step(CollectorStep at) const;
@@ -156,8 +160,8 @@ class Collector {
   std::size_t log_offset_ = 0;
   bool is_log_begun_ = false;
 
-  std::mutex request_mutex_;
-  std::condition_variable request_done_;
+  UninterruptedMutex request_mutex_;
+  std::atomic<std::uint32_t> answers_{0};  // counts up when a request is done; waited on
   std::vector<std::shared_ptr<Request>> requests_;
   std::vector<std::uint64_t> handles_;  // of the sinks
   bool is_ended_ = false;
@@ -166,7 +170,8 @@ class Collector {
   std::atomic<std::thread::id> thread_id_{};
   std::atomic<bool> is_stopping_{false};
   std::atomic<bool> is_held_{false};
-  bool is_finished_ = false;  // every sink was finished
+  bool is_saved_ = true;      // the last sink that was removed has finished
+  bool is_finished_ = false;  // every sink was removed, and what they took is saved
   std::atomic<std::size_t> sink_count_{0};
   std::atomic<std::uint64_t> cpu_time_ns_{0};
 

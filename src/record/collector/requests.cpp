@@ -26,7 +26,9 @@ void Collector::answer_shared_requests() {
   drain();
   if (ends != header.end_done.load(std::memory_order_relaxed)) {
     finish();
-    pool_.remove_spool();
+    if (is_finished_) {
+      pool_.remove_spool();
+    }
   } else {
     give_to_sinks([](Sink& sink) { sink.trigger(); });
   }
@@ -67,7 +69,7 @@ bool Collector::serve_requests() {
     // Released before the requester continues and perhaps forks: the child has no thread that would free them.
     requests = std::vector<std::shared_ptr<Request>>();
   }
-  request_done_.notify_all();
+  tell_answer();
   for (const std::uint64_t handle : unwanted) {
     Request removal;
     removal.kind = Request::Kind::remove;
@@ -161,6 +163,7 @@ void Collector::drop_ended_sink() {
 }
 
 void Collector::note_sinks(bool is_saved) {
+  is_saved_ = is_saved;
   const bool had_sinks = sink_count_.exchange(sinks_.size(), std::memory_order_relaxed) != 0;
   {
     const std::lock_guard lock(request_mutex_);
@@ -172,6 +175,29 @@ void Collector::note_sinks(bool is_saved) {
   if (had_sinks == sinks_.empty() && options_.on_sinks) {
     options_.on_sinks(!sinks_.empty(), is_saved);
   }
+}
+
+bool Collector::wait_for_answer(std::chrono::nanoseconds timeout, const std::function<bool()>& is_met) {
+  const std::uint64_t deadline = monotonic_ns() + static_cast<std::uint64_t>(timeout.count());
+  for (;;) {
+    const std::uint32_t seen = answers_.load(std::memory_order_acquire);
+    {
+      const std::lock_guard lock(request_mutex_);
+      if (is_met()) {
+        return true;
+      }
+    }
+    const std::uint64_t now = monotonic_ns();
+    if (now >= deadline) {
+      return false;
+    }
+    base::futex_wait(answers_, seen, static_cast<std::int64_t>(deadline - now));
+  }
+}
+
+void Collector::tell_answer() noexcept {
+  answers_.fetch_add(1, std::memory_order_release);
+  base::futex_wake_all(answers_);
 }
 
 bool Collector::ask(const std::shared_ptr<Request>& request, std::chrono::nanoseconds timeout) {
@@ -188,9 +214,9 @@ bool Collector::ask(const std::shared_ptr<Request>& request, std::chrono::nanose
     requests_.push_back(request);
   }
   pool_.wake_collector();
-  std::unique_lock lock(request_mutex_);
-  request->is_abandoned =
-      !request_done_.wait_for(lock, timeout, [&] { return request->is_done || is_ended_; }) || !request->is_done;
+  static_cast<void>(wait_for_answer(timeout, [&] { return request->is_done || is_ended_; }));
+  const std::lock_guard lock(request_mutex_);
+  request->is_abandoned = !request->is_done;
   if (request->is_abandoned) {
     std::erase(requests_, request);
     return false;

@@ -40,11 +40,8 @@ bool Collector::stop(std::chrono::nanoseconds timeout) noexcept {
   is_stopping_.store(true, std::memory_order_release);
   pool_.header().wake.fetch_add(1, std::memory_order_release);
   base::futex_wake_all(pool_.header().wake);
-  {
-    std::unique_lock lock(request_mutex_);
-    if (!request_done_.wait_for(lock, timeout, [this] { return is_ended_; })) {
-      return false;
-    }
+  if (!wait_for_answer(timeout, [this] { return is_ended_; })) {
+    return false;
   }
   if (thread_.joinable()) {
     thread_.join();
@@ -117,7 +114,7 @@ void Collector::end() noexcept {
     is_ended_ = true;
     requests_.clear();
   }
-  request_done_.notify_all();
+  tell_answer();
 }
 
 void Collector::wait_for_work() {

@@ -10,6 +10,7 @@
 #include <kymo/kymo.h>
 #include <kymo/detail/hot_path.hpp>
 
+#include "base/system/fork_handlers.hpp"
 #include "base/system/message.hpp"
 #include "base/text/text.hpp"
 #include "record/hot/track_writer.hpp"
@@ -174,11 +175,12 @@ namespace {
 
 /// Before any thread exists: a fork in progress while handlers are registered runs only half of them.
 __attribute__((constructor(101))) void watch_forks() {
-  ::pthread_atfork([] { Recorder::instance().before_fork(); }, [] { Recorder::instance().after_fork_in_parent(); },
-                   [] {
-                     Recorder::instance().after_fork_in_child();
-                     forget_slots_in_child();
-                   });
+  base::add_fork_handlers([] { Recorder::instance().before_fork(); },
+                          [] { Recorder::instance().after_fork_in_parent(); },
+                          [] {
+                            Recorder::instance().after_fork_in_child();
+                            forget_slots_in_child();
+                          });
 }
 
 bool enter(kymo_fiber* fiber) noexcept {

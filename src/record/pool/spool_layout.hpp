@@ -88,6 +88,11 @@ struct SpoolHeader {
   std::atomic<std::uint64_t> pair_count;             ///< pairs ever written; the newest is at (pair_count - 1) % 64
   SpoolPair pairs[spool_pair_count];
 
+  /// In `writing`: the last batch for a capture could not be written, so its words are here alone.
+  static constexpr std::uint32_t has_failed = std::uint32_t{1} << 31U;
+  [[nodiscard]] bool lacks_batches() const noexcept {
+    return (writing.load(std::memory_order_relaxed) & has_failed) != 0;
+  }
   /// Whether a capture's end may be torn. It needs its spool then, to tell that nothing is missing.
   [[nodiscard]] bool is_torn() const noexcept { return writing.load(std::memory_order_relaxed) != 0; }
   /// Whether no capture lacks anything that is in it.

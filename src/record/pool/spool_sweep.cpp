@@ -176,7 +176,8 @@ void sweep_spool(const std::string& path, const std::string& ring) {
   if (spool.header().is_needless()) {
     ::unlink(path.c_str());
     ::unlink(ring.c_str());
-  } else if (spool.shrink() && spool.is_stated() && !spool.header().is_torn() && !has_ring) {
+  } else if (!spool.header().lacks_batches() && spool.shrink() && spool.is_stated() && !spool.header().is_torn() &&
+             !has_ring) {
     ::unlink(path.c_str());
   } else {
     constexpr std::uint32_t is_swept = 1;

@@ -7,6 +7,8 @@
 #include <chrono>
 #include <csignal>
 
+#include <unistd.h>
+
 #include "base/system/system.hpp"
 #include "record/recorder/recorder.hpp"
 
@@ -67,7 +69,10 @@ void watch_ending_signals() noexcept {
   if (!is_watching.exchange(true)) {
     std::for_each(faults.begin(), faults.end(), watch);
     std::for_each(other_crashes.begin(), other_crashes.end(), watch);
-    std::for_each(ends.begin(), ends.end(), watch);
+    // The kernel does not deliver these to the first process of a container where nobody handles them.
+    if (::getpid() != 1) {
+      std::for_each(ends.begin(), ends.end(), watch);
+    }
   }
 }
 

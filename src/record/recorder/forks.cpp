@@ -15,6 +15,8 @@ namespace {
 
 base::SayOnce say_without_handlers;
 
+__thread bool child_waits KYMO_STATIC_TLS = false;
+
 /// Signal mask of the forking thread, in the child. In a signal handler more signals are blocked.
 std::uint64_t mask_at_fork = 0;
 pthread_t forked_thread;
@@ -28,6 +30,14 @@ bool may_be_in_handler() noexcept {
 }
 
 }  // namespace
+
+Recorder::ChildWaits::ChildWaits() noexcept {
+  child_waits = true;
+}
+
+Recorder::ChildWaits::~ChildWaits() {
+  child_waits = false;
+}
 
 void Recorder::mark_process() noexcept {
 #if defined(MADV_WIPEONFORK)
@@ -57,7 +67,7 @@ void Recorder::leave_parent() noexcept {
 }
 
 void Recorder::start_in_child(bool is_certain) noexcept {
-  if (!is_certain && may_be_in_handler()) {
+  if (child_waits || (!is_certain && may_be_in_handler())) {
     return;
   }
   bool is_started = false;
@@ -66,6 +76,7 @@ void Recorder::start_in_child(bool is_certain) noexcept {
     if (!is_child_pending_.load(std::memory_order_relaxed)) {
       return;
     }
+    const ChildWaits waits;
     is_started = start_locked(true);
     is_child_pending_.store(false, std::memory_order_release);
   }
@@ -136,6 +147,7 @@ void Recorder::after_fork_in_child() noexcept {
   if (Pool* const inherited = pool_.exchange(nullptr, std::memory_order_relaxed)) {
     inherited->abandon_in_child();
   }
+  is_finishing_.store(false, std::memory_order_relaxed);
   frames_.store(0, std::memory_order_relaxed);
   dropped_without_pool_.store(0, std::memory_order_relaxed);
   declarations_.detach();

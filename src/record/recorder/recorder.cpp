@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include <unistd.h>
+
 #include "base/system/futex.hpp"
 #include "base/system/message.hpp"
 #include "record/clock/clock.hpp"
@@ -94,9 +96,15 @@ bool Recorder::start_locked(bool is_child) noexcept {
       is_on_.store(has_sinks, std::memory_order_seq_cst);
       update_gate();
     };
-    auto collector = std::make_unique<Collector>(*pool, known_before_fork_, std::move(collector_options));
-    collector->start(is_child);
-    collector_ = collector.release();
+    try {
+      auto collector = std::make_unique<Collector>(*pool, known_before_fork_, std::move(collector_options));
+      collector->start(is_child);
+      collector_ = collector.release();
+    } catch (...) {
+      declarations_.detach();
+      pool->remove_spool();
+      throw;
+    }
     // Both live as long as the process: threads hold pointers into the pool.
     pool_.store(pool.release(), std::memory_order_seq_cst);
     take_drops_without_pool();
@@ -207,17 +215,29 @@ bool Recorder::trigger(std::chrono::nanoseconds timeout) noexcept {
   return ask(*current, header.trigger_requests, header.trigger_done, timeout.count());
 }
 
-void Recorder::write_before_crash(std::chrono::nanoseconds timeout) noexcept {
+/// Whether signals of this process ask its collector: a child made without fork handlers still has its parent's pool.
+bool Recorder::answers_signals() noexcept {
   Pool* const current = pool();
-  if (current != nullptr && is_on() && !is_child_pending_.load(std::memory_order_relaxed)) {
+  return current != nullptr && current->header().owner_pid == static_cast<std::uint64_t>(::getpid());
+}
+
+void Recorder::write_before_crash(std::chrono::nanoseconds timeout) noexcept {
+  if (!answers_signals()) {
+    return;
+  }
+  Pool* const current = pool();
+  if (is_on() && !is_child_pending_.load(std::memory_order_relaxed)) {
     SpoolHeader& header = current->header();
     static_cast<void>(ask(*current, header.crash_requests, header.crash_done, timeout.count()));
   }
 }
 
 void Recorder::finish_before_end(std::chrono::nanoseconds timeout) noexcept {
+  if (!answers_signals()) {
+    return;
+  }
   Pool* const current = pool();
-  if (current != nullptr && is_on() && !is_child_pending_.load(std::memory_order_relaxed)) {
+  if (is_on() && !is_child_pending_.load(std::memory_order_relaxed)) {
     SpoolHeader& header = current->header();
     static_cast<void>(ask(*current, header.end_requests, header.end_done, timeout.count()));
   }

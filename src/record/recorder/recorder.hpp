@@ -113,6 +113,15 @@ class Recorder {
     }
     return is_forked;
   }
+  /// While it lives, a forked child's recorder does not start on this thread: it would wait for what the thread holds.
+  /// The program's own allocator may record a scope anywhere.
+  class ChildWaits {
+   public:
+    ChildWaits() noexcept;
+    ChildWaits(const ChildWaits&) = delete;
+    ChildWaits& operator=(const ChildWaits&) = delete;
+    ~ChildWaits();
+  };
   // The fork handlers. Whoever registers them also resets the threads' references to their slots.
   void before_fork() noexcept;
   void after_fork_in_parent() noexcept;
@@ -140,6 +149,7 @@ class Recorder {
 
  private:
   bool start_locked(bool is_child) noexcept;
+  [[nodiscard]] bool answers_signals() noexcept;
   void mark_process() noexcept;
   void start_in_child(bool is_certain) noexcept;
   void leave_parent() noexcept;

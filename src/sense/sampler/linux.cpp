@@ -143,7 +143,7 @@ DeadlineTimer::Timer* DeadlineTimer::start(std::int64_t deadline_ns, const Timer
     idle = idle == nullptr || timer.deadline_ns == 0 ? &timer : idle;
   }
   // Fails if the program closed all descriptors, these included.
-  has_timers_ = set_timer(idle->file.number(), TFD_TIMER_ABSTIME, deadline_ns);
+  has_timers_ = set_timer(idle->file.get(), TFD_TIMER_ABSTIME, deadline_ns);
   idle->deadline_ns = deadline_ns;
   return has_timers_ ? idle : nullptr;
 }
@@ -151,7 +151,7 @@ DeadlineTimer::Timer* DeadlineTimer::start(std::int64_t deadline_ns, const Timer
 void DeadlineTimer::wake() noexcept {
   is_woken_ = true;
   for (const Timer& timer : timers_) {
-    set_timer(timer.file.number(), 0, 1);
+    set_timer(timer.file.get(), 0, 1);
   }
 }
 
