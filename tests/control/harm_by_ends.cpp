@@ -60,6 +60,18 @@ void stop() {
   kymo::stop_capture();
 }
 
+/// The program goes on in a thread, and ends with that.
+[[noreturn]] void end_the_main_thread() {
+  kymo::enable();
+  static const pthread_t main_thread = ::pthread_self();
+  std::thread([] {
+    ::pthread_join(main_thread, nullptr);
+    work("afterwards");
+  }).detach();
+  work("before");
+  ::pthread_exit(nullptr);
+}
+
 /// The capture is not where it was, and the program has closed all descriptors.
 void lose_the_capture() {
   kymo::enable();
@@ -90,5 +102,6 @@ Modes end_modes() {
          interrupt(stop, leave);
        }},
       {"lost-capture", lose_the_capture},
+      {"main-thread-ends", end_the_main_thread},
   };
 }

@@ -154,6 +154,15 @@ TEST_F(HarmTest, AHandlerThatInterruptsACallMayEndTheProgram) {
   }
 }
 
+TEST_F(HarmTest, AProgramWhoseMainThreadEndedEndsWithItsLastThread) {
+  if (test::is_emulated) {
+    GTEST_SKIP() << "an emulator's own threads have no names of kymo's";
+  }
+  EXPECT_EQ(run({"main-thread-ends"}, {without_leak_detection(), without_race_detection()}), 0) << output();
+  EXPECT_EQ(counts(), (Counts{{"before", 1000}, {"afterwards", 1000}}));
+  EXPECT_TRUE(CaptureReader(captures().front()).is_closed());
+}
+
 TEST_F(HarmTest, WhatACaptureCouldNotTakeStaysInMemoryForItsRecovery) {
   if (test::is_emulated) {
     GTEST_SKIP() << "the emulator's own descriptors are closed as well";

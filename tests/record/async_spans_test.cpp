@@ -49,6 +49,24 @@ TEST(AsyncSpansTest, AnEndAndArgumentsThatComeFirstWaitForTheBegin) {
   EXPECT_EQ(batch.spans.size(), 1U);
 }
 
+TEST(AsyncSpansTest, WhatIsBeyondTheLimitsIsCountedAndLeavesNoOpenSpan) {
+  AsyncSpans spans;
+  EventBatch batch = empty_batch();
+  constexpr std::uint64_t most = 65'536;
+  for (std::uint64_t id = 1; id <= most + 1; ++id) {
+    spans.begin({TrackId{1}, NameId{2}, 100, id}, batch);
+  }
+  EXPECT_EQ(batch.async_begins.size(), most);
+  EXPECT_EQ(spans.take_lost(), 1U);
+  spans.end(most + 1, 200);
+  EXPECT_EQ(spans.take_lost(), 1U);
+  for (int i = 0; i < 17; ++i) {
+    spans.add_argument(1, 200, text_argument(2), "ok");
+  }
+  EXPECT_EQ(spans.take_lost(), 1U);
+  EXPECT_EQ(spans.take_lost(), 0U);
+}
+
 TEST(AsyncSpansTest, WhatLacksItsBeginIsKnownUntilThatComesOrIsGivenUp) {
   AsyncSpans spans;
   EventBatch batch = empty_batch();

@@ -42,6 +42,22 @@ TEST_F(SpansTest, AsyncSpansEndOnOtherThreadsWithTheirArguments) {
   EXPECT_EQ(arguments[0].bits, 200U);
 }
 
+TEST_F(SpansTest, AnAsyncSpanIsNoPartOfALaterRecording) {
+  AsyncSpan before("requests", "before");
+  EXPECT_EQ(recorded().back().async_begins.size(), 1U);
+  ASSERT_TRUE(Recorder::instance().remove_sink(handle_));
+  before.end();
+  const auto second = std::make_shared<MemorySink>();
+  handle_ = Recorder::instance().add_sink(second);
+  AsyncSpan("requests", "after").end();
+  EXPECT_TRUE(Recorder::instance().flush(std::chrono::seconds(30)));
+  std::size_t begins = 0;
+  for (const EventBatch& batch : second->batches()) {
+    begins += batch.async_begins.size();
+  }
+  EXPECT_EQ(begins, 1U);
+}
+
 TEST_F(SpansTest, AsyncSpansOfYoungerThreadsEndOnOlderOnes) {
   { KYMO_SCOPE("the older thread's track comes first"); }
   AsyncSpan span;

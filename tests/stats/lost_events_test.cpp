@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,28 @@ std::vector<std::int64_t> starts_of(const std::vector<Frame>& frames) {
     starts.push_back(frame.start_ns);
   }
   return starts;
+}
+
+// On a disk that stays full, nothing else has room for it.
+TEST(LostEvents, WhatTheClosingWordsAloneStateIsTold) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "run.kymo";
+  const std::string merged = directory / "merged.kymo";
+  {
+    const auto bytes = std::make_shared<std::vector<std::byte>>();
+    capture::CaptureWriter writer(std::make_unique<capture::MemoryDestination>(bytes), Flight::options(nullptr));
+    writer.write(Flight::batch(0));
+    writer.keep_drops({{Flight::track, 0, 5, 3, 0}});
+    writer.finish();
+    write_file(path, *bytes);
+  }
+  const std::vector<std::filesystem::path> inputs{path};
+  capture::merge(inputs, merged, {});
+  for (const std::string& file : {path, merged}) {
+    const DropTotals drops = stats::gather_statistics(Timeline(file)).drops;
+    EXPECT_EQ(drops.dropped_scopes, 5U) << file;
+    EXPECT_EQ(drops.dropped_others, 3U) << file;
+  }
 }
 
 TEST(LostEvents, NoFrameSpansThem) {

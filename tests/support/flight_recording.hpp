@@ -19,7 +19,8 @@
 namespace kymo::test {
 
 /// Frames of 1 ms, a scope "frame" in each, a scope "run" around all of them, and a sync point every 50 ms. Async spans
-/// begin before the missing part and end in it, after it and never; another begins after it and never ends.
+/// begin before the missing part and end in it, after it and never; another begins after it and never ends. A thread has
+/// a scope "load" that ends in the missing part, as does the thread.
 struct FlightRecording {
   static constexpr FrameStreamId stream{1};
   static constexpr TrackId track{1};
@@ -27,6 +28,8 @@ struct FlightRecording {
   static constexpr std::int64_t frames_a_batch = 10;
   static constexpr SiteId run_site{1};
   static constexpr SiteId frame_site{2};
+  static constexpr SiteId load_site{3};
+  static constexpr TrackId loader{3};
   /// Marks of the batches that are in the file: 7 to 9 by the first trigger, 37 to 41 by the second and the end.
   static constexpr std::int64_t first_mark = 70;
   static constexpr std::int64_t first_lost_mark = 100;
@@ -76,6 +79,12 @@ struct FlightRecording {
       batch.sync_points.push_back({static_cast<std::uint64_t>(number / 5 + 1), track, batch.start_ns});
     }
     put_async(number, batch);
+    if (number == 9) {
+      ScopeRun& load = batch.runs.emplace_back();
+      load.track = loader;
+      load.end_sequence = 1;
+      load.events.push_back({batch.start_ns, load_site, 0, 0});
+    }
     return batch;
   }
 
@@ -110,10 +119,12 @@ struct FlightRecording {
     Declarations declared;
     declared.processes.emplace_back().id = ProcessId{1};
     declared.tracks = {{track, TrackKind::thread, ProcessId{1}, 4711, "main"},
-                       {lane, TrackKind::async, ProcessId{1}, 0, "loads"}};
+                       {lane, TrackKind::async, ProcessId{1}, 0, "loads"},
+                       {loader, TrackKind::thread, ProcessId{1}, 4712, "loader"}};
     declared.names = {{load_name, "load"}};
     declared.frame_streams = {{stream, ProcessId{1}, ""}};
-    for (const auto& [id, name] : {std::pair(run_site, "run"), std::pair(frame_site, "frame")}) {
+    for (const auto& [id, name] :
+         {std::pair(run_site, "run"), std::pair(frame_site, "frame"), std::pair(load_site, "load")}) {
       SiteDeclaration& site = declared.sites.emplace_back();
       site.id = id;
       site.name = name;

@@ -8,6 +8,7 @@
 #include <ctime>
 #include <limits>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/magic.h>
@@ -227,6 +228,28 @@ std::uint64_t peak_resident_bytes() noexcept {
 
 void name_this_thread(const char* name) noexcept {
   ::pthread_setname_np(::pthread_self(), name);
+}
+
+bool are_other_threads_gone() {
+  const std::string tasks = "/proc/self/task/";
+  const std::string main_thread = std::to_string(::getpid());
+  const std::string status = read_small_file(tasks + main_thread + "/stat");
+  // The name before the state may hold anything.
+  const std::size_t name_end = status.rfind(')');
+  if (name_end == std::string::npos || status.compare(name_end, 3, ") Z") != 0) {
+    return false;
+  }
+  DIR* const listing = ::opendir(tasks.c_str());
+  bool are_gone = listing != nullptr;
+  while (const dirent* const entry = are_gone ? ::readdir(listing) : nullptr) {
+    const std::string id = static_cast<const char*>(entry->d_name);
+    const bool is_other = id[0] != '.' && id != main_thread;
+    are_gone = !is_other || read_small_file(tasks + id + "/comm").compare(0, 5, "kymo-") == 0;
+  }
+  if (listing != nullptr) {
+    ::closedir(listing);
+  }
+  return are_gone;
 }
 
 const char* trusted_variable(const char* name) noexcept {

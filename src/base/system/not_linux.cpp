@@ -15,6 +15,10 @@ bool is_process(std::uint64_t pid) {
   return pid != 0 && pid <= 0x7FFFFFFF && (::kill(static_cast<pid_t>(pid), 0) == 0 || errno != ESRCH);
 }
 
+bool are_other_threads_gone() {
+  return false;
+}
+
 std::uint64_t pid_namespace() noexcept {
   return 0;
 }

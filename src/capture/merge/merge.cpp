@@ -310,6 +310,12 @@ void Merging::close(CaptureWriter& writer) {
       std::uint64_t& fact = facts[key];
       fact = key == "empty_scope_ps" ? std::max(fact, value) : fact + value;
     }
+    std::vector<TrackTotals> stated = input->reader.end().tracks;
+    for (TrackTotals& totals : stated) {
+      totals.track = totals.track ? input->ids.find(totals.track) : input->trackless;
+    }
+    std::erase_if(stated, [](const TrackTotals& totals) { return !totals.track; });
+    writer.keep_drops(stated);
     for (const Damage& damage : input->reader.damages()) {
       // A block cut off by a kill: its events were found in memory.
       if (!input->unwritten.empty() && damage.offset + damage.size >= input->reader.size_bytes()) {

@@ -417,6 +417,7 @@ RecoveryReport recover(const std::string& capture_path, const RecoverOptions& op
       }
     }
   }
+  writer.keep_drops(capture.end().tracks);
   writer.finish();
   partial.look_like(file.get());
   writer.sync();

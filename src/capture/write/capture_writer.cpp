@@ -494,6 +494,17 @@ void CaptureWriter::append_pending() {
   }
 }
 
+void CaptureWriter::keep_drops(const std::vector<TrackTotals>& stated) {
+  for (const TrackTotals& totals : stated) {
+    if (totals.dropped_scopes + totals.dropped_others != 0) {
+      TrackTotals& own = totals_[totals.track];
+      own.track = totals.track;
+      own.dropped_scopes = std::max(own.dropped_scopes, totals.dropped_scopes);
+      own.dropped_others = std::max(own.dropped_others, totals.dropped_others);
+    }
+  }
+}
+
 void CaptureWriter::count_totals(const EventBatch& batch) {
   for (std::size_t i = 0; i < batch.runs.size(); ++i) {
     const ScopeRun& run = batch.runs[i];

@@ -66,6 +66,8 @@ class CaptureWriter final : public Sink {
   /// only slower to open.
   void finish() override;
 
+  /// Takes over what another capture states to be dropped, in its closing words perhaps alone.
+  void keep_drops(const std::vector<TrackTotals>& stated);
   /// Sets a number in the closing words, such as "collector_cpu_ns". Replaces an earlier one with that key.
   void set_closing_fact(std::string_view key, std::uint64_t value);
 

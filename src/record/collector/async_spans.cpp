@@ -30,6 +30,10 @@ AsyncSpans::Span* AsyncSpans::find_or_add(std::uint64_t id, std::int64_t time_ns
 }
 
 void AsyncSpans::begin(const AsyncBegin& begin, EventBatch& batch) {
+  if (find_or_add(begin.async_id, begin.time_ns) == nullptr) {
+    ++lost_;  // a begin alone would say that it never ended
+    return;
+  }
   batch.async_begins.push_back(begin);
   restore(begin);
 }
@@ -46,6 +50,7 @@ void AsyncSpans::restore(const AsyncBegin& begin) {
 void AsyncSpans::add_argument(std::uint64_t id, std::int64_t time_ns, ArgumentValue value, std::string_view text) {
   Span* const span = find_or_add(id, time_ns);
   if (span == nullptr || span->arguments.size() >= most_span_arguments) {
+    ++lost_;
     return;
   }
   if (value.type == ArgumentType::string) {
@@ -58,6 +63,7 @@ void AsyncSpans::add_argument(std::uint64_t id, std::int64_t time_ns, ArgumentVa
 
 void AsyncSpans::end(std::uint64_t id, std::int64_t time_ns) {
   Span* const span = find_or_add(id, time_ns);
+  lost_ += span == nullptr ? 1U : 0U;
   if (span != nullptr && !span->end_ns) {
     span->end_ns = time_ns;
     ended_.push_back(id);

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <kymo/events.hpp>
@@ -17,7 +18,7 @@ namespace kymo::record {
 ///
 /// Tracks are drained one after the other, so a thread's end or argument may arrive before another thread's begin.
 ///
-/// Memory: at most 65,536 spans with 16 arguments each. Beyond that, ends are lost and begins are kept.
+/// Memory: at most 65,536 spans with 16 arguments each. What comes beyond that is lost, and counted.
 class AsyncSpans {
  public:
   /// Adds the begin to the batch.
@@ -38,6 +39,9 @@ class AsyncSpans {
   /// Takes over a begin, or the end of one, that another reader found.
   void restore(const AsyncBegin& begin);
   void forget(std::uint64_t id) { spans_.erase(id); }
+
+  /// Events lost since the last call.
+  [[nodiscard]] std::uint64_t take_lost() { return std::exchange(lost_, 0); }
 
   /// Whether no span is open.
   [[nodiscard]] bool is_empty() const { return spans_.empty(); }
@@ -64,6 +68,7 @@ class AsyncSpans {
   std::unordered_map<std::uint64_t, Span> spans_;
   std::vector<std::uint64_t> ended_;
   std::vector<std::uint64_t> without_begin_;
+  std::uint64_t lost_ = 0;
 };
 
 }  // namespace kymo::record

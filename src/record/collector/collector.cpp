@@ -157,6 +157,9 @@ void Collector::drain_track(TrackCursor& cursor) {
     end = std::min(end, pool_.words_of(cursor.chunk));
     if (end > cursor.offset) {
       cursor.decoder.decode({chunk.words + cursor.offset, end - cursor.offset}, batch_, context);
+      if (const std::uint64_t lost = async_spans_.take_lost(); lost != 0) {
+        cursor.slot->dropped_others.fetch_add(lost, std::memory_order_relaxed);
+      }
       batch_words_ += end - cursor.offset;
       cursor.offset = end;
     }

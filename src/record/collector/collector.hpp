@@ -111,6 +111,7 @@ class Collector {
 
   void run();
   void wait_for_work();
+  void end_with_program();
   void work();
   void finish();
   void drain();
@@ -176,6 +177,7 @@ class Collector {
   std::atomic<std::uint64_t> cpu_time_ns_{0};
 
   // Used by the collector's thread only.
+  std::uint64_t next_end_look_ns_ = 0;
   std::uint32_t log_taken_chunk_ = 0;  // the log up to here is in this batch or an earlier one
   std::size_t log_taken_offset_ = 0;
   std::vector<InstalledSink> sinks_;

@@ -164,6 +164,9 @@ void Collector::drop_ended_sink() {
 
 void Collector::note_sinks(bool is_saved) {
   is_saved_ = is_saved;
+  if (sinks_.empty()) {
+    async_spans_ = {};  // nothing tells which of them end from now on
+  }
   const bool had_sinks = sink_count_.exchange(sinks_.size(), std::memory_order_relaxed) != 0;
   {
     const std::lock_guard lock(request_mutex_);

@@ -1,6 +1,7 @@
 // The collector's thread and its sleep.
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <ctime>
 #include <exception>
 #include <mutex>
@@ -81,6 +82,7 @@ void Collector::run() {
       wait_for_work();
       work();
       is_swept = is_swept || sweep.step(most_sweep_ns);
+      end_with_program();
       cpu_time_ns_.store(static_cast<std::uint64_t>(base::thread_cpu_ns()), std::memory_order_relaxed);
     }
     finish();
@@ -93,6 +95,24 @@ void Collector::run() {
     fail("an unknown failure");
   }
   end();
+}
+
+/// The last thread of a program whose main thread called pthread_exit() ends the process. It would wait for ours.
+void Collector::end_with_program() {
+  constexpr std::uint64_t period_ns = 500'000'000;
+  const std::uint64_t now_ns = monotonic_ns();
+  if (now_ns < next_end_look_ns_ || is_stopping_.load(std::memory_order_acquire)) {
+    return;
+  }
+  next_end_look_ns_ = now_ns + period_ns;
+  try {
+    if (base::are_other_threads_gone()) {
+      std::thread([] { std::exit(0); }).detach();  // NOLINT(concurrency-mt-unsafe): as the C library does
+      next_end_look_ns_ = ~std::uint64_t{0};
+    }
+  } catch (...) {
+    // No memory or no thread; later perhaps.
+  }
 }
 
 /// Failures must not end the program. Events not handed on stay in the spool, and recovery reads them from there.

@@ -132,7 +132,9 @@ class Gathering {
       totals.add(batch, std::numeric_limits<std::uint32_t>::max());
     }
     bytes_done_ += source.reader().size_bytes();
-    take(source, totals.finish());
+    const capture::Summary total = totals.finish();
+    take_drops(source, total, is_whole);
+    take(source, total);
     values_.clear();
   }
 
@@ -148,10 +150,25 @@ class Gathering {
     }
   }
 
-  void take(const Source& source, const capture::Summary& total) {
+  /// A capture's last loss may be stated in its closing words alone.
+  void take_drops(const Source& source, const capture::Summary& total, bool is_whole) {
+    std::map<TrackId, TrackTotals> all;
     for (const capture::TrackSummary& track : total.tracks) {
-      result_.drops.add({track.id, 0, track.dropped_scopes, track.dropped_others, 0});
+      all[track.id] = {track.id, 0, track.dropped_scopes, track.dropped_others, 0};
     }
+    for (const TrackTotals& closing : source.reader().end().tracks) {
+      if (is_whole && closing.dropped_scopes + closing.dropped_others != 0) {
+        TrackTotals& known = all[closing.track];
+        known = {closing.track, 0, std::max(known.dropped_scopes, closing.dropped_scopes),
+                 std::max(known.dropped_others, closing.dropped_others), 0};
+      }
+    }
+    for (const auto& [track, totals] : all) {
+      result_.drops.add(totals);
+    }
+  }
+
+  void take(const Source& source, const capture::Summary& total) {
     for (const capture::SiteSummary& site : total.sites) {
       if (site.empty()) {
         continue;

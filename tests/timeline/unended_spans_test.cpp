@@ -1,5 +1,7 @@
-// Async spans without an end, in a capture that lacks events between two triggers.
+// Spans without an end, in a capture that lacks events between two triggers.
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
@@ -61,6 +63,20 @@ TEST_F(OpenAsyncSpans, AreTheSameAmongAllSpans) {
     return true;
   });
   EXPECT_EQ(ends, expected_);
+}
+
+// A batch names the tracks with open scopes, and this one's no more.
+TEST(LostScopes, OfATrackWithoutLaterEventsHaveAnUnknownEnd) {
+  const std::vector<std::byte> bytes = Flight::capture();
+  std::vector<Span> loads;
+  open_memory(bytes).visit_spans([&loads](const SpanList& list) {
+    std::copy_if(list.spans.begin(), list.spans.end(), std::back_inserter(loads),
+                 [](const Span& span) { return span.site == Flight::load_site; });
+    return true;
+  });
+  ASSERT_EQ(loads.size(), 1U);
+  EXPECT_EQ(loads[0].flags & (Span::open | Span::end_unknown), Span::end_unknown);
+  EXPECT_LE(loads[0].end_ns(), end_of_batch(9));
 }
 
 }  // namespace
