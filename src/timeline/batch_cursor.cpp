@@ -1,15 +1,14 @@
 #include <kymo/batch_cursor.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <queue>
 #include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "timeline/open_tracks.hpp"
 #include "timeline/source.hpp"
 
 namespace kymo {
@@ -38,7 +37,7 @@ class BatchCursor::Implementation {
       } else {
         batch.follows_loss = batch.follows_loss || is_damaged_[capture];
         is_damaged_[capture] = false;
-        end_what_was_lost(open_[capture], batch);
+        open_[capture].end_lost(batch);
         capture_ = capture;
         return true;
       }
@@ -53,41 +52,6 @@ class BatchCursor::Implementation {
 
  private:
   using Next = std::tuple<std::int64_t, std::size_t, std::size_t>;  // start of the block, capture, block
-
-  static bool leaves_open(const ScopeRun& run) {
-    return run.events.empty() ? !run.open_at_start.empty()
-                              : run.events.back().is_open() || run.events.back().depth != 0;
-  }
-
-  /// A batch names every track with open scopes. Where one that had some is not named any more, their ends are missing:
-  /// a run without scopes tells that to those who follow tracks.
-  static void end_what_was_lost(std::map<TrackId, ScopeRun>& open, EventBatch& batch) {
-    std::vector<ScopeRun> ended;
-    if (batch.follows_loss && !batch.runs.empty()) {
-      for (const auto& [track, last] : open) {
-        const bool is_named = std::any_of(batch.runs.begin(), batch.runs.end(),
-                                          [id = track](const ScopeRun& run) { return run.track == id; });
-        if (!is_named) {
-          ended.push_back(last);
-        }
-      }
-    }
-    for (const ScopeRun& run : batch.runs) {
-      if (leaves_open(run)) {
-        ScopeRun& last = open[run.track];
-        last.track = run.track;
-        last.first_sequence = last.end_sequence = run.end_sequence;
-        last.dropped_scopes = run.dropped_scopes;
-        last.dropped_others = run.dropped_others;
-      } else {
-        open.erase(run.track);
-      }
-    }
-    for (ScopeRun& run : ended) {
-      open.erase(run.track);
-      batch.runs.push_back(std::move(run));
-    }
-  }
 
   /// Queues a capture's next block of the range.
   void push(std::size_t capture, std::size_t block) {
@@ -107,8 +71,8 @@ class BatchCursor::Implementation {
   BatchParts parts_;
   Choice choice_;
   std::priority_queue<Next, std::vector<Next>, std::greater<>> queue_;
-  std::vector<bool> is_damaged_;                   // by capture: the block before was
-  std::vector<std::map<TrackId, ScopeRun>> open_;  // by capture: runs without events of tracks with open scopes
+  std::vector<bool> is_damaged_;            // by capture: the block before was
+  std::vector<timeline::OpenTracks> open_;  // by capture
   std::size_t capture_ = 0;
   std::size_t blocks_ = 0;
   std::size_t done_ = 0;

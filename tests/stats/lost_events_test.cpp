@@ -14,6 +14,7 @@
 #include "capture/merge/merge.hpp"
 #include "stats/compare/side_samples.hpp"
 #include "stats/paths/instances.hpp"
+#include "stats/statistics/call_tree.hpp"
 #include "stats/statistics/statistics.hpp"
 #include "support/flight_recording.hpp"
 #include "support/open_memory.hpp"
@@ -58,6 +59,15 @@ TEST(LostEvents, WhatTheClosingWordsAloneStateIsTold) {
     EXPECT_EQ(drops.dropped_scopes, 5U) << file;
     EXPECT_EQ(drops.dropped_others, 3U) << file;
   }
+}
+
+TEST(LostEvents, ACallThatEndsInThemLastsUpToThem) {
+  const std::vector<std::byte> bytes = Flight::capture();
+  const stats::CallTree tree = stats::gather_call_tree(open_memory(bytes));
+  const auto load = std::find_if(tree.rows.begin(), tree.rows.end(),
+                                 [](const stats::CallTreeRow& row) { return row.site == Flight::load_site; });
+  ASSERT_NE(load, tree.rows.end());
+  EXPECT_LE(load->total_ns, static_cast<std::uint64_t>(Flight::frames_a_batch * Flight::frame_ns));
 }
 
 TEST(LostEvents, NoFrameSpansThem) {

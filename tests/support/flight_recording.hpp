@@ -19,8 +19,8 @@
 namespace kymo::test {
 
 /// Frames of 1 ms, a scope "frame" in each, a scope "run" around all of them, and a sync point every 50 ms. Async spans
-/// begin before the missing part and end in it, after it and never; another begins after it and never ends. A thread has
-/// a scope "load" that ends in the missing part, as does the thread.
+/// begin before the missing part and end in it, after it and never; another begins after it and never ends. A thread
+/// has a scope "load" that ends in the missing part, as does the thread.
 struct FlightRecording {
   static constexpr FrameStreamId stream{1};
   static constexpr TrackId track{1};

@@ -11,6 +11,7 @@
 #include "stats/common/fiber_runs.hpp"
 #include "stats/common/power_curve.hpp"
 #include "stats/common/site_rows.hpp"
+#include "timeline/open_tracks.hpp"
 #include "timeline/source.hpp"
 
 namespace kymo::stats {
@@ -228,6 +229,7 @@ class TreeGathering {
   void read(const timeline::Source& source, PathTable& paths) {
     std::unordered_map<TrackId, TrackPath> tracks;
     BatchCut cut(timeline_, source, options_.selection);
+    timeline::OpenTracks open;
     EventBatch batch;
     for (std::size_t block = 0; block < source.block_count(); ++block, ++blocks_done_) {
       if (!cut.needs(block)) {
@@ -237,6 +239,7 @@ class TreeGathering {
         ++result_.blocks_damaged;
         continue;
       }
+      open.end_lost(batch);
       cut.cut(batch);
       for (const ScopeRun& run : batch.runs) {
         tracks[run.track].take(run, paths);

@@ -7,6 +7,7 @@
 
 #include "capture/summary/scope_matcher.hpp"
 #include "capture/summary/summary.hpp"
+#include "timeline/open_tracks.hpp"
 #include "timeline/source.hpp"
 
 namespace kymo::stats {
@@ -60,11 +61,13 @@ std::vector<ThreadSiteStatistics> gather_thread_statistics(const Timeline& timel
   for (const auto& source : sources) {
     TracksOfSource tracks(timeline, *source, selection);
     BatchCut cut(timeline, *source, selection);
+    timeline::OpenTracks open;
     EventBatch batch;
     for (std::size_t block = 0; block < source->block_count(); ++block) {
       if (!cut.needs(block) || !source->read_own(block, BatchParts::scopes, batch)) {
         continue;
       }
+      open.end_lost(batch);
       cut.cut(batch);
       tracks.add(batch);
       if (on_progress) {
