@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <mutex>
 #include <new>
@@ -132,7 +133,9 @@ bool Control::start_sampling_locked(bool is_asked) {
 }
 
 void Control::stop_sampling() noexcept {
-  if (operation_lock_.lock()) {
+  // Of 5 ms each. Who left an operation by a jump never ends it.
+  constexpr std::uint32_t most_sleeps = 2'000;
+  if (operation_lock_.lock(most_sleeps)) {
     stop_sampling_locked();
     operation_lock_.unlock();
   }
