@@ -103,14 +103,14 @@ struct Task {
   PyObject* weak_references;
   ProfiledSite place;
   Kind* kind;
-  kymo_fiber* fiber;   ///< null until it runs while scopes are recorded
+  kymo_fiber* fiber;   ///< null until it runs while scopes are recorded; then one is open on it until the task ends
   std::uint64_t flow;  ///< from the scope that created it; 0: none
   detail::ScopeToken whole;
   detail::ScopeToken wait;
   bool is_running;
 };
 
-thread_local RunningTask running_task __attribute__((tls_model("initial-exec"))) = {nullptr, false};
+thread_local RunningTask running_task __attribute__((tls_model("initial-exec"))) = {nullptr, false, false};
 
 namespace {
 
@@ -150,11 +150,18 @@ void open_whole(Task& task) {
   task.flow = 0;
 }
 
+/// For the running task.
+void enter_fiber(kymo_fiber* fiber) {
+  const bool is_shown = detail::scopes_on();
+  running_task.is_entered = fiber != nullptr && kymo_fiber_enter(fiber) != 0;
+  running_task.is_shown = is_shown && running_task.is_entered;
+}
+
 void enter(Task& task) {
   if (task.fiber == nullptr) {
     task.fiber = take_fiber(*task.kind);
   }
-  running_task.is_entered = task.fiber != nullptr && kymo_fiber_enter(task.fiber) != 0;
+  enter_fiber(task.fiber);
   if (!running_task.is_entered) {
     return;
   }
@@ -191,8 +198,9 @@ class Stretch {
       kymo_fiber_leave();  // an eager task runs within the one that creates it
     }
     task_of(self).is_running = true;
-    running_task = {&task_of(self), false};
-    if (detail::scopes_on()) {
+    running_task = {&task_of(self), false, false};
+    // While scopes are off too, as those that are open close on their own track only.
+    if (task_of(self).fiber != nullptr || detail::scopes_on()) {
       enter(task_of(self));
     }
   }
@@ -211,7 +219,7 @@ class Stretch {
     task.is_running = false;
     running_task = around_;
     if (around_.is_entered) {
-      running_task.is_entered = kymo_fiber_enter(around_.task->fiber) != 0;
+      enter_fiber(around_.task->fiber);
     }
   }
 
@@ -297,6 +305,9 @@ PyAsyncMethods task_async = {PyObject_SelfIter, nullptr, nullptr, send_fast<Stre
 }  // namespace
 
 void enter_running_task() {
+  if (running_task.is_entered) {
+    kymo_fiber_leave();
+  }
   enter(*running_task.task);
 }
 

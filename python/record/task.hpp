@@ -14,10 +14,11 @@ struct Task;
 struct RunningTask {
   Task* task;
   bool is_entered;  ///< the thread is in the task's fiber
+  bool is_shown;    ///< it entered while scopes were recorded, so that the thread's own track shows this
 };
 extern thread_local RunningTask running_task __attribute__((tls_model("initial-exec")));
 
-/// Enters the running task's fiber: recording began after the task was resumed.
+/// Enters the running task's fiber, anew where it is not shown: recording began after the task was resumed.
 void enter_running_task();
 
 /// Whether this thread's events belong to a task. Call before opening a scope, while scopes are on. About 1 ns.
@@ -25,7 +26,7 @@ inline bool is_in_task() {
   if (__builtin_expect(static_cast<long>(running_task.task == nullptr), 1) != 0) {
     return false;
   }
-  if (!running_task.is_entered) {
+  if (!running_task.is_shown) {
     enter_running_task();
   }
   return running_task.is_entered;

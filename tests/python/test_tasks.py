@@ -314,6 +314,104 @@ def test_recording_may_begin_and_end_within_a_task(tmp_path: Path) -> None:
         assert sites_of(tmp_path / f"{name}.kymo")["child"] == 2
 
 
+def test_scopes_that_go_off_and_on_leave_each_task_its_own(run_script: Run, tmp_path: Path) -> None:
+    done = run_script(
+        """
+        import asyncio, json, time
+        import kymograph as kymo
+
+        kymo.enable()
+        measured = []
+
+        async def job(first):
+            for number in range(first, first + 20):
+                before = time.monotonic_ns()
+                with kymo.scope("in", number=number):
+                    begun = time.monotonic_ns()
+                    await asyncio.sleep(0.001)
+                    ending = time.monotonic_ns()
+                measured.append((number, before, begun, ending, time.monotonic_ns()))
+
+        async def main():
+            jobs = [asyncio.create_task(job(first)) for first in (0, 100)]
+            for frame in range(20):
+                kymo.frame_mark()
+                with kymo.scope("frame"):
+                    await asyncio.sleep(0.0017)
+            await asyncio.gather(*jobs)
+
+        asyncio.run(main())
+        print(json.dumps(measured))
+        """,
+        KYMO_RECORD="run.kymo",
+        KYMO_SCOPE_EVERY="3",
+        KYMO_SAMPLE="0",
+    )
+    assert "closed on another thread" not in done.stderr
+    spans = kymo.open(tmp_path / "run.kymo").spans
+    found = spans.select(name="in")
+    assert 8 <= len(found) < 40
+    measured = {each[0]: each[1:] for each in json.loads(done.stdout)}
+    for span in found:
+        before, begun, ending, after = measured[span["arguments"]["number"]]
+        assert before <= span["start_ns"] <= begun
+        assert ending <= span["start_ns"] + span["duration_ns"] <= after
+        assert (span["depth"], span["flags"]) == (1, 0)
+    assert all(span["depth"] == 1 for span in spans.select(name="frame"))
+    # A stretch of a task is on its thread's track also where it began while scopes were off.
+    runs = [span for span in spans if span["kind"] == "thread"]
+    frames = [span["start_ns"] for span in spans.select(name="frame")]
+    assert frames
+    assert all(any(run["start_ns"] <= at <= run["start_ns"] + run["duration_ns"] for run in runs) for at in frames)
+
+
+def test_a_task_goes_through_two_captures(run_script: Run, tmp_path: Path) -> None:
+    done = run_script(
+        """
+        import asyncio
+        import kymograph as kymo
+
+        @kymo.profile(name="profiled")
+        async def profiled():
+            await asyncio.sleep(0.001)
+
+        async def job():
+            for number in range(30):
+                with kymo.scope("in", number=number):
+                    await profiled()
+
+        async def main():
+            with kymo.capture("first.kymo"):
+                task = asyncio.create_task(job())
+                await asyncio.sleep(0.007)
+            await asyncio.sleep(0.007)
+            with kymo.capture("second.kymo"):
+                await task
+            other = asyncio.create_task(job())
+            await asyncio.sleep(0.003)
+            with kymo.capture("third.kymo"):
+                await asyncio.sleep(0.003)
+            await other
+
+        asyncio.run(main())
+        """
+    )
+    assert "closed on another thread" not in done.stderr
+    numbers: list[int] = []
+    for name in ("first", "second"):
+        for span in kymo.open(tmp_path / f"{name}.kymo").spans.select(name="in"):
+            is_cut = name == "first" and span["flags"] != 0
+            assert span["depth"] == 1
+            assert is_cut or (span["flags"] == 0 and span["duration_ns"] < 20_000_000)
+            numbers += [] if is_cut else [span["arguments"]["number"]]
+    assert len(set(numbers)) == len(numbers)
+    assert max(numbers) == 29
+    spans = kymo.open(tmp_path / "second.kymo").spans
+    depths = Counter(span["depth"] for span in spans.select(name="profiled"))
+    assert depths.pop(2) == len(spans.select(name="in"))
+    assert not depths or depths == {1: 1}  # within a scope that began while nothing was recorded
+
+
 def test_tasks_that_never_finish_harm_nothing(run_script: Run, tmp_path: Path) -> None:
     run_script(
         """
