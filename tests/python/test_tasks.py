@@ -365,6 +365,19 @@ def test_scopes_that_go_off_and_on_leave_each_task_its_own(run_script: Run, tmp_
     assert all(any(run["start_ns"] <= at <= run["start_ns"] + run["duration_ns"] for run in runs) for at in frames)
 
 
+def test_frames_that_a_task_marks_last_as_long_as_they_did(run: kymo.Recording) -> None:
+    async def main() -> None:
+        for _ in range(5):
+            kymo.frame_mark()
+            await asyncio.sleep(0.001)
+
+    asyncio.run(main())
+    run.stop()  # marks the last frame's end, on the thread's track
+    durations = run.open().metrics["frame_ms"].values
+    assert len(durations) == 5
+    assert all(0.9 < each < 100 for each in durations)
+
+
 def test_a_task_goes_through_two_captures(run_script: Run, tmp_path: Path) -> None:
     done = run_script(
         """

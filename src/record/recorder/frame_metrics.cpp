@@ -1,5 +1,7 @@
 #include "record/recorder/frame_metrics.hpp"
 
+#include <algorithm>
+
 #include "base/system/clock.hpp"
 #include "base/system/system.hpp"
 #include "record/recorder/recorder.hpp"
@@ -13,20 +15,23 @@ void FrameMetrics::add(EventBatch& batch, SampleGatherer& samples) {
   if (!stream) {
     return;
   }
-  bool has_frames = false;
-  MetricId frame_ms;
+  times_ns_.clear();
   for (const FrameMark& mark : batch.frame_marks) {
-    if (mark.stream != stream) {
-      continue;
+    if (mark.stream == stream) {
+      times_ns_.push_back(mark.time_ns);
     }
-    has_frames = true;
-    if (last_mark_ns_ != 0) {
-      frame_ms = frame_ms ? frame_ms : MetricId{recorder_.id_of(NameSpace::metric, "frame_ms", "ms")};
-      samples.add(batch, frame_ms, mark.time_ns, static_cast<double>(mark.time_ns - last_mark_ns_) / 1e6);
-    }
-    last_mark_ns_ = mark.time_ns;
   }
-  const std::uint64_t bytes = has_frames ? base::resident_bytes() : 0;
+  // They are in order of tracks, and threads and fibers may take turns in marking frames.
+  std::sort(times_ns_.begin(), times_ns_.end());
+  MetricId frame_ms;
+  for (const std::int64_t time_ns : times_ns_) {
+    if (last_mark_ns_ != 0 && time_ns >= last_mark_ns_) {
+      frame_ms = frame_ms ? frame_ms : MetricId{recorder_.id_of(NameSpace::metric, "frame_ms", "ms")};
+      samples.add(batch, frame_ms, time_ns, static_cast<double>(time_ns - last_mark_ns_) / 1e6);
+    }
+    last_mark_ns_ = std::max(last_mark_ns_, time_ns);
+  }
+  const std::uint64_t bytes = times_ns_.empty() ? 0 : base::resident_bytes();
   if (bytes != 0) {
     const std::int64_t now_ns = base::monotonic_now_ns();
     samples.add(batch, MetricId{recorder_.id_of(NameSpace::metric, "memory_mb", "MB")}, now_ns,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include <kymo/events.hpp>
 
@@ -25,6 +26,7 @@ class FrameMetrics {
  private:
   Recorder& recorder_;
   std::int64_t last_mark_ns_ = 0;
+  std::vector<std::int64_t> times_ns_;  ///< of the batch's marks
 };
 
 }  // namespace kymo::record
