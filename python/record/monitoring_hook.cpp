@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <string_view>
+#include <utility>
 
 #include "call_stack.hpp"
 #include "tracer.hpp"
@@ -114,20 +115,33 @@ Event events[] = {
     {"C_RAISE", {"on_c_raise", as_method(on_c_end), METH_FASTCALL, nullptr}, true},
 };
 
-constexpr int profiler_tool = 2;  // sys.monitoring.PROFILER_ID
+int tool_id = -1;  ///< kymo's among the tools of sys.monitoring, while the hook is begun
 
 /// sys.monitoring, borrowed.
 PyObject* monitoring() {
   return PySys_GetObject("monitoring");
 }
 
+/// A tool that nobody has taken; -1: none. First those without a purpose: cProfile, debuggers and coverage insist on
+/// theirs.
+int free_tool_id() {
+  for (const int each : {3, 4, 5, 2, 1, 0}) {
+    const Owned owner(PyObject_CallMethod(monitoring(), "get_tool", "i", each));
+    if (owner.get() == Py_None) {
+      return each;
+    }
+    PyErr_Clear();
+  }
+  return -1;
+}
+
 bool set_callback(Event& event, PyObject* callback) {
   return static_cast<bool>(
-      Owned(PyObject_CallMethod(monitoring(), "register_callback", "ilO", profiler_tool, event.bit, callback)));
+      Owned(PyObject_CallMethod(monitoring(), "register_callback", "ilO", tool_id, event.bit, callback)));
 }
 
 bool set_events(long bits) {
-  return static_cast<bool>(Owned(PyObject_CallMethod(monitoring(), "set_events", "il", profiler_tool, bits)));
+  return static_cast<bool>(Owned(PyObject_CallMethod(monitoring(), "set_events", "il", tool_id, bits)));
 }
 
 bool set_callbacks() {
@@ -137,9 +151,11 @@ bool set_callbacks() {
   PyObject* const tools = monitoring();
   const Owned names(tools != nullptr ? PyObject_GetAttrString(tools, "events") : nullptr);
   Owned disable(names ? PyObject_GetAttrString(tools, "DISABLE") : nullptr);
-  if (!disable || !Owned(PyObject_CallMethod(tools, "use_tool_id", "is", profiler_tool, "kymo"))) {
+  const int free_id = disable ? free_tool_id() : -1;
+  if (free_id < 0 || !Owned(PyObject_CallMethod(tools, "use_tool_id", "is", free_id, "kymo"))) {
     return false;
   }
+  tool_id = free_id;
   disable_here = disable.release();
   for (Event& event : events) {
     const Owned bit(PyObject_GetAttrString(names.get(), event.name));
@@ -163,6 +179,10 @@ long bits_of(std::initializer_list<std::string_view> names) {
 
 }  // namespace
 
+bool has_monitoring() {
+  return tool_id >= 0 || free_tool_id() >= 0;
+}
+
 bool begin_monitoring_hook(bool has_c_functions) {
   if (!set_callbacks()) {
     return false;
@@ -184,7 +204,7 @@ void monitor_if_inlined(PyObject* code) {
   }
   const KeptException kept;
   const long bits = bits_of({"PY_START", "PY_RETURN"});
-  if (!Owned(PyObject_CallMethod(monitoring(), "set_local_events", "iOl", profiler_tool, code, bits))) {
+  if (!Owned(PyObject_CallMethod(monitoring(), "set_local_events", "iOl", tool_id, code, bits))) {
     PyErr_Clear();
   }
 }
@@ -208,10 +228,12 @@ int visit(PyObject* object, void* /*argument*/) {
 }  // namespace
 
 bool begin_monitoring_inlined() {
-  name_of_inlined = PyUnicode_InternFromString("__init__");
   // An unwinding cannot be asked for by function.
-  if (name_of_inlined == nullptr || !set_callbacks() || !set_events(bits_of({"PY_UNWIND"})) ||
-      PyFunction_AddWatcher(on_function) < 0) {
+  if (!set_callbacks() || !set_events(bits_of({"PY_UNWIND"})) || PyFunction_AddWatcher(on_function) < 0) {
+    return false;
+  }
+  name_of_inlined = PyUnicode_InternFromString("__init__");
+  if (name_of_inlined == nullptr) {
     return false;
   }
   PyUnstable_GC_VisitObjects(visit, nullptr);
@@ -228,7 +250,7 @@ bool end_monitoring_hook() {
     is_ended = set_callback(event, Py_None) && is_ended;
   }
   disable_here = nullptr;
-  return is_ended && Owned(PyObject_CallMethod(monitoring(), "free_tool_id", "i", profiler_tool));
+  return is_ended && Owned(PyObject_CallMethod(monitoring(), "free_tool_id", "i", std::exchange(tool_id, -1)));
 }
 
 }  // namespace kymo::python

@@ -116,19 +116,29 @@ bool begin_hook() {
   }
   begin_frame_hook();
   return true;
-#else
-#if PY_VERSION_HEX < 0x030E0000
+#elif PY_VERSION_HEX < 0x030E0000
+  const bool has_tool = has_monitoring();
   // A choice of functions leaves most calls out.
-  if (!wanted().has_c_functions && wanted().include.empty()) {
+  if (has_tool && (wanted().has_c_functions || !wanted().include.empty())) {
+    return begin_monitoring_hook(wanted().has_c_functions);
+  }
+  if (wanted().has_c_functions) {
+    say("other tools have all of sys.monitoring: built-in functions are not recorded");
+  }
 #if PY_VERSION_HEX >= 0x030D0000
-    if (!begin_monitoring_inlined()) {
-      return false;
-    }
-#endif
-    begin_frame_hook();
-    return true;
+  if (!has_tool) {
+    say("other tools have all of sys.monitoring: calls of __init__ may be missing");
+  } else if (!begin_monitoring_inlined()) {
+    return false;
   }
 #endif
+  begin_frame_hook();
+  return true;
+#else
+  if (!has_monitoring()) {
+    say("other tools have all of sys.monitoring: functions are not recorded");
+    return true;
+  }
   return begin_monitoring_hook(wanted().has_c_functions);
 #endif
 }

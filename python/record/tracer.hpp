@@ -60,6 +60,8 @@ void end_frame_hook();
 [[nodiscard]] bool begin_profile_hook();
 [[nodiscard]] bool end_profile_hook();
 #else
+/// Whether sys.monitoring has a tool for the next two: it has six, and other tools of the process may have them all.
+[[nodiscard]] bool has_monitoring();
 [[nodiscard]] bool begin_monitoring_hook(bool has_c_functions);
 [[nodiscard]] bool end_monitoring_hook();
 #endif

@@ -252,6 +252,66 @@ def test_sub_interpreters_run_as_without_kymo_and_are_not_recorded(record: Recor
     assert functions_of(tmp_path / "run.kymo") == {"<module>": 1, "work": 8}
 
 
+@pytest.mark.parametrize("options", [(), ("--include", "*"), ("--c-functions",), ("--min-us", "0.001")])
+def test_a_script_may_profile_itself(record: Record, tmp_path: Path, options: tuple[str, ...]) -> None:
+    source = """
+        import cProfile, pstats
+
+        class Made:
+            def __init__(self):
+                self.value = 1
+
+        def work():
+            return [Made() for _ in range(100)]
+
+        profile = cProfile.Profile()
+        profile.runcall(work)
+        counts = {key[2]: value[0] for key, value in pstats.Stats(profile).stats.items()}
+        assert counts["work"] == 1, counts
+        assert counts["__init__"] == 100, counts
+    """
+    done = record(source, options=options)
+    assert done.returncode == 0, done.stderr
+    if "--c-functions" in options and VERSION < (3, 12):
+        return  # both are a hook of sys.setprofile: the last one wins
+    counts = functions_of(tmp_path / "run.kymo")
+    assert counts["work"] == 1
+    assert counts["Made.__init__" if VERSION >= (3, 11) else "__init__"] == 100
+
+
+@pytest.mark.skipif(VERSION < (3, 12), reason="sys.monitoring is of Python 3.12")
+@pytest.mark.parametrize("options", ["", "include=['*'], ", "c_functions=True, "])
+def test_calls_are_recorded_where_other_tools_have_all_of_monitoring(
+    run_script: Record, tmp_path: Path, options: str
+) -> None:
+    done = run_script(
+        f"""
+        import sys
+        import kymograph as kymo
+        from kymograph import _record
+
+        for number in range(6):
+            sys.monitoring.use_tool_id(number, "other")
+
+        def work():
+            return len("")
+
+        with kymo.capture("run.kymo"):
+            _record.start_tracing({options})
+            for _ in range(50):
+                work()
+            _record.stop_tracing()
+        """
+    )
+    wanted = []
+    if "c_functions" in options:
+        wanted.append("kymo: other tools have all of sys.monitoring: built-in functions are not recorded")
+    if VERSION >= (3, 13):
+        wanted.append("kymo: other tools have all of sys.monitoring: calls of __init__ may be missing")
+    assert done.stderr.splitlines() == wanted
+    assert functions_of(tmp_path / "run.kymo")["work"] == 50
+
+
 def test_functions_are_chosen_by_name(record: Record, tmp_path: Path) -> None:
     options = ("--hz", "0", "--include", "__main__.*", "--exclude", "*.grow", "--exclude", "*<*>")
     assert record(CALLS, options=options).returncode == 0
