@@ -186,6 +186,28 @@ PyObject* set_state(PyObject* self, PyObject* function) {
   Py_RETURN_NONE;
 }
 
+/// __set_name__(owner, name, /): does what a class does with functions of these names, and with nothing else.
+PyObject* set_name(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+  if (count != 2 || !PyType_Check(arguments[0]) || !PyUnicode_Check(arguments[1])) {
+    return PyErr_Format(PyExc_TypeError, "__set_name__() takes a class and a name, a str");
+  }
+  const std::string name = Text(arguments[1]).str();
+  Owned method;
+  if (PyFunction_Check(profiled(self).function)) {
+    if (name == "__init_subclass__" || name == "__class_getitem__") {
+      method = Owned(PyClassMethod_New(self));
+    } else if (name == "__new__") {
+      method = Owned(PyStaticMethod_New(self));
+    }
+  }
+  // As the class does: what its metaclass does with attributes is for those that are set later.
+  if (PyErr_Occurred() != nullptr ||
+      (method && PyType_Type.tp_setattro(arguments[0], arguments[1], method.get()) != 0)) {
+    return nullptr;
+  }
+  Py_RETURN_NONE;
+}
+
 /// profiled(function, name, arguments, /): name a str or None, arguments a dict.
 PyObject* make_profiled(PyTypeObject* type, PyObject* arguments, PyObject* named) {
   PyObject* function = nullptr;
@@ -245,6 +267,7 @@ PyMemberDef members[] = {
 
 PyMethodDef methods[] = {
     {"__reduce__", reduce, METH_NOARGS, nullptr},
+    {"__set_name__", as_method(set_name), METH_FASTCALL, nullptr},
     {"__setstate__", set_state, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -16,6 +16,7 @@ import traceback
 import types
 import weakref
 from pathlib import Path
+from typing import Any, ClassVar
 
 import kymograph as kymo
 import pytest
@@ -119,6 +120,58 @@ def test_methods_bind_as_ever(capture: Path) -> None:
         f"{name}outer_static": 1,
         f"{name}make": 1,
         f"{name}doubled": 1,
+    }
+
+
+def test_methods_that_a_class_binds_by_their_name_stay_what_they_are(capture: Path) -> None:
+    class Base:
+        made: ClassVar[list[Any]] = []
+
+        @kymo.profile
+        def __init_subclass__(cls, **options: Any) -> None:
+            cls.made.append((cls.__name__, options))
+
+        @kymo.profile
+        def __class_getitem__(cls, item: Any) -> Any:
+            return cls, item
+
+        @kymo.profile
+        def __new__(cls, *arguments: Any) -> Any:
+            made = super().__new__(cls)
+            made.made = [*arguments]
+            return made
+
+    class Derived(Base, key=7):
+        @kymo.profile
+        def __init_subclass__(cls, **options: Any) -> None:
+            super().__init_subclass__(**options)
+
+        @kymo.profile
+        def __new__(cls, *arguments: Any) -> Any:
+            return super().__new__(cls, "derived", *arguments)
+
+    class Last(Derived, key=8):
+        pass
+
+    assert Base.made == [("Derived", {"key": 7}), ("Last", {"key": 8})]
+    assert Base[int] == (Base, int)
+    assert Last["x"] == (Last, "x")
+    last = Last(1, 2)
+    assert last.made == ["derived", 1, 2]
+    assert type(last.__new__(Last, 3)) is Last
+    assert [type(vars(Base)[name]) for name in ("__init_subclass__", "__class_getitem__", "__new__")] == [
+        classmethod,
+        classmethod,
+        staticmethod,
+    ]
+    kymo.stop_capture()
+    counts = {name.rpartition("<locals>.")[2]: count for name, count in sites_of(capture).items()}
+    assert counts == {
+        "Base.__init_subclass__": 2,
+        "Derived.__init_subclass__": 1,
+        "Base.__class_getitem__": 2,
+        "Base.__new__": 2,
+        "Derived.__new__": 2,
     }
 
 
