@@ -135,6 +135,9 @@ struct ArrowQuery {
   /// span or sample belongs to the block that it ends in. Rows of all other tables go to the reader of the capture's
   /// block 0. Spans that begin before a reader's first block have Span::self_is_bound set and may lack arguments.
   std::vector<BlockRange> blocks;
+  /// In the arguments of spans, numbers that JSON lacks are NaN, Infinity and -Infinity, as Python writes and reads
+  /// them. Otherwise they are null.
+  bool keeps_nan = false;
 };
 
 /// Opens captures (files, directories) and fills in a stream of record batches. A batch covers one or more blocks, so

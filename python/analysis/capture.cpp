@@ -187,7 +187,8 @@ nb::tuple series_of(const SnapshotHandle& snapshot, MetricId metric, std::int64_
                         make_array(std::move(series.flags)));
 }
 
-nb::dict columns_of(const SnapshotHandle& snapshot, const ArrowQuery& query, std::optional<std::size_t> enough_rows) {
+nb::dict columns_of(const SnapshotHandle& snapshot, ArrowQuery query, std::optional<std::size_t> enough_rows) {
+  query.keeps_nan = true;
   std::unique_ptr<Columns> columns;
   {
     const nb::gil_scoped_release release;

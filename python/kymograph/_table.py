@@ -297,13 +297,18 @@ class Table:
             if isinstance(loaded, tuple):
                 column = polars.Series(name, self._array_of(name).tolist(), polars.Categorical)
             elif isinstance(loaded, list):
-                column = polars.Series(name, loaded, polars.String)
+                column = polars.Series(name, self._texts_of(name), polars.String)
             else:
                 column = polars.Series(name, loaded)
             if (missing := self._missing(name)) is not None:
                 column = column.set(polars.Series(missing), None)
             series.append(column)
         return polars.DataFrame(series)
+
+    def _texts_of(self, name: str) -> list[str | None]:
+        """Return a loaded column of free text for other libraries."""
+        texts: list[str | None] = self._loaded[name]
+        return texts
 
     def _missing(self, name: str) -> npt.NDArray[np.bool_] | None:
         """Tell where a loaded column of numbers has none for other libraries; None: nowhere."""
@@ -405,7 +410,7 @@ class Table:
                 dictionary = pyarrow.array([texts[code] for code in known], pyarrow.string())
                 array = pyarrow.DictionaryArray.from_arrays(pyarrow.array(indices, mask=codes < 0), dictionary)
             elif isinstance(loaded, list):
-                array = pyarrow.array(loaded, pyarrow.string())
+                array = pyarrow.array(self._texts_of(name), pyarrow.string())
             else:
                 array = pyarrow.array(loaded, mask=self._missing(name))
             arrays.append(array)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,16 @@ if TYPE_CHECKING:
     Integers = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
     Texts = npt.NDArray[np.object_]
+
+
+_NAN_OR_STRING = re.compile(r'-?(?:NaN|Infinity)|"(?:[^"\\]|\\.)*"')
+
+
+def _without_nan(text: str) -> str:
+    """Replace what Python's JSON has and JSON has not."""
+    if "NaN" not in text and "Infinity" not in text:
+        return text
+    return _NAN_OR_STRING.sub(lambda found: found[0] if found[0].startswith('"') else "null", text)
 
 
 class Spans(Table):
@@ -44,6 +55,7 @@ class Spans(Table):
         The id of async spans, else 0.
     arguments : dict
         Values by name; empty if there are none. In Arrow, polars, Parquet, SQL and Spark it is a JSON text, or null.
+        JSON has no NaN and no infinity: there they are null.
     running_ns, runnable_ns, blocked_ns : float64
         What the thread did in a scope: CPU time, time pushed off its CPU, time blocked; together `duration_ns`. NaN,
         in Arrow null, where its run states are not known throughout.
@@ -79,6 +91,10 @@ class Spans(Table):
             array[:] = [json.loads(text) if text is not None else {} for text in texts]
             array.flags.writeable = False
         return super()._array_of(name)
+
+    def _texts_of(self, name: str) -> list[str | None]:
+        texts = super()._texts_of(name)
+        return [text and _without_nan(text) for text in texts] if name == "arguments" else texts
 
     def select(
         self,

@@ -434,6 +434,24 @@ def test_arguments_are_dicts_in_python_and_json_elsewhere(tmp_path: Path) -> Non
     assert kymo.sql(question, run.path).fetchall() == [(3,), (4,)]
 
 
+def test_arguments_that_json_lacks_are_floats_in_python(tmp_path: Path) -> None:
+    words = 'NaN \\"Infinity\\'
+    with (
+        kymo.capture(tmp_path / "run.kymo") as run,
+        kymo.scope("step", loss=float("nan"), best=float("inf"), worst=float("-inf"), lr=0.25, NaN=words),
+    ):
+        pass
+    spans = run.open().spans
+    for table in (spans, spans[:], pickle.loads(pickle.dumps(spans))):
+        (found,) = table.arguments
+        assert found == {**found, "best": float("inf"), "worst": float("-inf"), "lr": 0.25, "NaN": words}
+        assert math.isnan(found["loss"])
+        wanted = {"loss": None, "best": None, "worst": None, "lr": 0.25, "NaN": words}
+        for (text,) in (pyarrow.table(table)["arguments"].to_pylist(), table.to_polars()["arguments"].to_list()):
+            assert json.loads(text, parse_constant=pytest.fail) == wanted
+    assert kymo.sql("select arguments->>'lr', arguments->>'loss' from spans", run.path).fetchall() == [("0.25", None)]
+
+
 def _check_type(value: Any, kind: Any) -> None:
     """Raise if a value is not of a type: of a TypedDict it must have the keys, and no others."""
     if typing.is_typeddict(kind):

@@ -1,8 +1,11 @@
 // Spans as an Arrow table: matches the ends in a block, selects spans and puts them into columns.
+#include <cmath>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <tuple>
 
 #include <kymo/thread_states.hpp>
@@ -209,10 +212,20 @@ class SpanRows final : public BlockRows<SpanRows> {
       text_ += value.name.index() < keys_.size() ? keys_[value.name.index()] : "\"(undeclared)\"";
       text_ += ':';
       if (!append_json_argument(text_, value, list_.text)) {
-        text_ += "null";
+        text_ += choice_.query().keeps_nan ? word_without_json(value) : "null";
       }
     }
     return text_ += '}';
+  }
+
+  /// A value that JSON cannot represent, as Python does.
+  static std::string_view word_without_json(const ArgumentValue& value) {
+    if (value.type != ArgumentType::float64) {
+      return "null";
+    }
+    double number = 0;
+    std::memcpy(&number, &value.bits, sizeof number);
+    return std::isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity";
   }
 
   [[nodiscard]] bool takes(const Span& span) const {
