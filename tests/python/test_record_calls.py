@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import pickle
+import subprocess
 import sys
 import threading
 import time
@@ -15,6 +16,7 @@ import kymograph as kymo
 import numpy as np
 import pytest
 from conftest import Run
+from kymograph._paths import get_command
 from support import command, info_of, places_of, rows_of, sites_of
 
 
@@ -372,6 +374,10 @@ def test_dynamic_names_beyond_the_limit_share_a_site(run_script: Run, tmp_path: 
     assert sites_of(tmp_path / "run.kymo", "--site", "(other names)") == {"(other names)": 4}
 
 
+def warnings_of(capture: Path) -> str:
+    return subprocess.run([get_command(), "stats", capture], capture_output=True, text=True, check=True).stderr
+
+
 def test_the_environment_acts_as_in_cpp(run_script: Run, tmp_path: Path) -> None:
     script = """
         import kymograph as kymo
@@ -384,6 +390,12 @@ def test_the_environment_acts_as_in_cpp(run_script: Run, tmp_path: Path) -> None
     run_script(script, KYMO_RECORD="every.kymo", KYMO_SCOPE_EVERY="2", KYMO_SAMPLE="0", KYMO_LABELS="run=7")
     assert sites_of(tmp_path / "every.kymo") == {"step": 2}
     assert info_of(tmp_path / "every.kymo")["processes"][0]["infos"]["label.run"] == "7"
+    assert "the scopes of 1 in 2 frames were recorded (KYMO_SCOPE_EVERY)" in warnings_of(tmp_path / "every.kymo")
+    run_script(script, KYMO_RECORD="most.kymo", KYMO_SCOPE_MAX_FRAMES="3", KYMO_SAMPLE="0")
+    # The first of them is before the first mark.
+    assert sites_of(tmp_path / "most.kymo") == {"step": 3}
+    said = "scopes were recorded up to mark 3 of the main stream (KYMO_SCOPE_MAX_FRAMES)"
+    assert said in warnings_of(tmp_path / "most.kymo")
     run_script(script, KYMO_RECORD="none.kymo", KYMO_SCOPES="0", KYMO_SAMPLE="0")
     assert sites_of(tmp_path / "none.kymo") == {}
 

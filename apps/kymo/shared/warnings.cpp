@@ -293,12 +293,12 @@ Warnings find_warnings(const Timeline& timeline, const stats::DropTotals& drops)
     for (const auto& [key, value] : process.infos) {
       if (key == "scope_every") {
         warnings.texts.push_back(
-            fmt::format("process {}: only every {}th frame's scopes were recorded (KYMO_SCOPE_EVERY)",
+            fmt::format("process {}: the scopes of 1 in {} frames were recorded (KYMO_SCOPE_EVERY)",
                         process.declaration.pid, printable(value)));
       }
       if (key == "scope_max_frames") {
         warnings.texts.push_back(
-            fmt::format("process {}: only the scopes of the first {} frames were recorded (KYMO_SCOPE_MAX_FRAMES)",
+            fmt::format("process {}: scopes were recorded up to mark {} of the main stream (KYMO_SCOPE_MAX_FRAMES)",
                         process.declaration.pid, printable(value)));
       }
       if (key == "site_filter") {
