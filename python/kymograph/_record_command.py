@@ -60,13 +60,18 @@ def _parser() -> argparse.ArgumentParser:
 
 def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
     """Return the part before the program's own arguments, including ``-m MODULE``, and the rest."""
-    flags = {"-q", "--quiet", "--c-functions", "-h", "--help"}
+    flags = {"--quiet", "--c-functions", "--help"}
     at = 0
     while at < len(arguments) and arguments[at].startswith("-") and arguments[at] != "-":
-        if arguments[at].startswith("-m") and not arguments[at].startswith("--"):
-            at += 2 if arguments[at] == "-m" else 1
+        option = arguments[at]
+        if option.startswith("--"):
+            at += 1 if option in flags or "=" in option else 2
+            continue
+        # Flags may share a dash with an option behind them, whose value may be attached: -qorun.kymo
+        letters = option[1:].lstrip("qh")
+        at += 2 if letters in {"o", "m"} else 1
+        if letters.startswith("m"):
             break
-        at += 1 if arguments[at] in flags or "=" in arguments[at] else 2
     return arguments[:at], arguments[at:]
 
 

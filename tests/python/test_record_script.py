@@ -514,6 +514,34 @@ def test_deep_recursion_is_recorded_whole(record: Record, tmp_path: Path) -> Non
     assert all(row["marks"] == "" for row in rows_of(tmp_path / "run.kymo", "spans"))
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["-orun.kymo"],
+        ["-qorun.kymo"],
+        ["-qo", "run.kymo"],
+        ["-o=run.kymo"],
+        ["-o", "run.kymo", "-q"],
+        ["--output=run.kymo", "--min-us", "0"],
+        ["--output", "run.kymo"],
+    ],
+)
+@pytest.mark.parametrize("program", [["script.py"], ["-m", "script"], ["-mscript"]])
+def test_options_may_have_their_values_attached(tmp_path: Path, options: list[str], program: list[str]) -> None:
+    (tmp_path / "script.py").write_text("import sys\nprint(sys.argv[1:])\n")
+    done = subprocess.run(
+        [INTERPRETER, "-m", "kymograph", "record", *options, *program, "-q", "-oout", "--", "-m"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(kymo.__file__).parent.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "['-q', '-oout', '--', '-m']\n"
+    assert (tmp_path / "run.kymo").exists()
+
+
 def test_what_cannot_be_run_is_said(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(Path(kymo.__file__).parent.parent)}
     for arguments, status, said in (
