@@ -103,7 +103,7 @@ typedef struct kymo_capture_options {
   uint64_t keep_bytes;     /**< keep only the latest data of this size; 0: no limit in size */
   uint64_t max_bytes;      /**< stop scopes above this size; 0: no limit */
   uint64_t sync_period_ns; /**< fsync interval; 0: leave it to the kernel */
-  uint64_t pool_bytes;     /**< size of the pool if it does not exist yet, 1 MiB to 16 GiB; 0: 16 MiB */
+  uint64_t pool_bytes;     /**< size of the pool if there is none yet, clamped to 1 MiB to 16 GiB; 0: 16 MiB */
 } kymo_capture_options;
 
 /** Starts a capture. 1 on success; 0 if it cannot be started (reported on stderr) or one is already being written. */

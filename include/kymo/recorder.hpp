@@ -23,7 +23,7 @@ struct CaptureOptions {
   std::uint64_t keep_bytes = 0;  ///< flight recorder: limit in bytes; zero: no size limit
   std::uint64_t max_bytes = 0;   ///< above this size, scopes stop and metrics continue; zero: no limit
   Nanoseconds sync_period{};     ///< fsync interval; zero: leave it to the kernel
-  std::uint64_t pool_bytes = 0;  ///< pool size if the pool does not exist yet, 1 MiB to 16 GiB; zero: 16 MiB
+  std::uint64_t pool_bytes = 0;  ///< pool size if there is none yet, clamped to 1 MiB to 16 GiB; zero: 16 MiB
 };
 
 /// Starts what the KYMO_* environment variables ask for. Returns true if something is being recorded. If none of them

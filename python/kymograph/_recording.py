@@ -276,7 +276,8 @@ def capture(
     sync_period_s : float, optional
         fsync this often.
     pool_bytes : int, optional
-        Size of the memory that events wait in, where it does not exist yet: 1 MiB to 16 GiB (16 MiB).
+        Size of the memory that events wait in, where it does not exist yet (16 MiB): 1 MiB to 16 GiB, and the nearer
+        of these for other sizes.
 
     Returns
     -------

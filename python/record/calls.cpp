@@ -227,7 +227,8 @@ PyMethodDef recording_functions[] = {
          "sync_period_s : float, optional\n"
          "    fsync this often.\n"
          "pool_bytes : int, optional\n"
-         "    Size of the memory that events wait in, where it does not exist yet (16 MiB).\n\n"
+         "    Size of the memory that events wait in, where it does not exist yet (16 MiB): 1 MiB to 16 GiB, and the\n"
+         "    nearer of these for other sizes.\n\n"
          "Returns\n-------\nbool\n"
          "    False where it could not be started (said on stderr), or one is being written already: recording\n"
          "    does not end the program that it measures.")},

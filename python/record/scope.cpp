@@ -130,7 +130,8 @@ PyMethodDef scope_methods[] = {
     {"argument", as_method(add_argument), METH_FASTCALL,
      PyDoc_STR(
          "argument($self, name, value, /)\n--\n\n"
-         "Add an argument that is known only now. Recorded while this is the innermost open scope of its thread.")},
+         "Add an argument that is known only now, beside those that the scope was opened with. Recorded while this is\n"
+         "the innermost open scope of its thread. There is no limit to their number.")},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -184,8 +185,8 @@ bool add_scope_type(PyObject* module) {
       "name : str\n"
       "    Best a literal: each distinct name is interned once, and at most 65,536 are told apart.\n"
       "**arguments : int, float, bool or str\n"
-      "    Recorded with the scope, at most 8; a str is cut at 256 bytes. Other values are recorded as the name of their\n"
-      "    type.\n\n"
+      "    Recorded with the scope, at most 8, and `argument` adds more; a str is cut at 256 bytes. Other values are\n"
+      "    recorded as the name of their type.\n\n"
       "Notes\n-----\n"
       "About 100 ns while scopes are recorded. A scope may span an await in a task of asyncio, which has a track of its\n"
       "own. It must not span a yield: `async_span` is for that. One object is entered once at a time.");

@@ -205,7 +205,8 @@ PyMethodDef span_methods[] = {
     {"end", end_span, METH_NOARGS,
      PyDoc_STR("end($self, /)\n--\n\nEnd now, on any thread. Does nothing where the span has ended.")},
     {"argument", as_method(argument_of_span), METH_FASTCALL,
-     PyDoc_STR("argument($self, name, value, /)\n--\n\nAdd an argument while the span is open.")},
+     PyDoc_STR("argument($self, name, value, /)\n--\n\n"
+               "Add an argument while the span is open. A span has at most 16; those beyond are dropped and counted.")},
     {"__enter__", enter_span, METH_NOARGS, nullptr},
     {"__exit__", as_method(leave_span), METH_FASTCALL, nullptr},
     {nullptr, nullptr, 0, nullptr},

@@ -42,6 +42,32 @@ def test_nothing_is_recorded_without_being_asked_for() -> None:
         kymo.record_metric("off", 1.0)
 
 
+def test_arguments_that_are_known_later_add_to_the_eight_of_a_call(capture: Path) -> None:
+    first = {f"given {number}": number for number in range(8)}
+    later = {f"added {number}": number for number in range(20)}
+    with kymo.scope("scope", **first) as scope, kymo.async_span("span", **first) as span:
+        for name, value in later.items():
+            scope.argument(name, value)
+            span.argument(name, value)
+    with pytest.raises(TypeError, match="at most 8"):
+        kymo.scope("scope", **first, ninth=9)
+    kymo.stop_capture()
+    rows = {row["name"]: json.loads(row["arguments"]) for row in rows_of(capture, "spans")}
+    assert rows["scope"] == {**first, **later}
+    assert rows["span"] == {**first, **{name: value for name, value in later.items() if value < 8}}
+
+
+@pytest.mark.parametrize("pool_bytes", [5, 1 << 60])
+def test_a_size_of_the_pool_is_taken_to_the_nearer_limit(run_script: Run, tmp_path: Path, pool_bytes: int) -> None:
+    done = run_script(f"""
+        import kymograph as kymo
+        with kymo.capture("run.kymo", pool_bytes={pool_bytes}), kymo.scope("step"):
+            pass
+    """)
+    assert "dropped" not in done.stderr
+    assert sites_of(tmp_path / "run.kymo") == {"step": 1}
+
+
 def test_scopes_carry_their_arguments(capture: Path) -> None:
     with kymo.scope("step", batch=3, rate=0.5, is_warm=True, phase="träin", big=2**63, huge=2**70) as scope:
         scope.argument("loss", np.float32(0.25))
