@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import atexit
+import builtins
 import functools
 import io
 import json
 import os
 import sys
+from importlib.machinery import BuiltinImporter, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any
@@ -103,7 +105,12 @@ def _prepend(command: list[Any], beginning: str, statements: str) -> list[Any]:
 
 
 def _hide_own_frames() -> None:
-    """Make tracebacks begin in the script."""
+    """
+    Make the traceback of the exception that ends the script begin in the script.
+
+    Called when the exception has left the script: until then it has its own ``sys.excepthook``, which gets this
+    traceback too.
+    """
     print_exception = sys.excepthook
     own = {__file__, str(Path(__file__).with_name("_run.py")), "<frozen runpy>", "<frozen importlib._bootstrap>"}
 
@@ -112,6 +119,7 @@ def _hide_own_frames() -> None:
             traceback.tb_frame.f_code.co_filename in own or traceback.tb_frame.f_globals.get("__name__") == "runpy"
         ):
             traceback = traceback.tb_next
+        sys.last_traceback = traceback
         print_exception(kind, error.with_traceback(traceback), traceback)
 
     sys.excepthook = hook
@@ -139,7 +147,7 @@ def _load_program(path: str) -> tuple[CodeType, dict[str, Any]]:
         if not _is_path_safe():
             sys.path[0] = ""
         code = compile(sys.stdin.buffer.read(), "<stdin>", "exec", dont_inherit=True)
-        return code, {"__file__": "<stdin>", "__package__": None, "__spec__": None}
+        return code, _names_without_spec("<stdin>", BuiltinImporter)
     full_path = os.path.join(os.getcwd(), path)
     if not _is_folder_of_modules(full_path):
         return _load_script(path)
@@ -158,7 +166,7 @@ def _load_script(path: str) -> tuple[CodeType, dict[str, Any]]:
         reason = f"[Errno {failure.errno}] {failure.strerror}"
         print(f"{sys.executable}: can't open file {path!r}: {reason}", file=sys.stderr)
         raise SystemExit(2) from None
-    return code, {"__file__": full_path, "__package__": None, "__spec__": None}
+    return code, _names_without_spec(full_path, SourceFileLoader("__main__", full_path))
 
 
 def _load_module(name: str) -> tuple[CodeType, dict[str, Any]]:
@@ -191,7 +199,12 @@ def _load_main_module(folder: str) -> tuple[CodeType, dict[str, Any]]:
 
 
 def _names_of(spec: ModuleSpec) -> dict[str, Any]:
-    return {"__file__": spec.origin, "__package__": spec.parent, "__spec__": spec, "__loader__": spec.loader}
+    names = {"__file__": spec.origin, "__package__": spec.parent, "__spec__": spec, "__loader__": spec.loader}
+    return names | {"__cached__": spec.cached}
+
+
+def _names_without_spec(file: str, loader: object) -> dict[str, Any]:
+    return {"__file__": file, "__package__": None, "__spec__": None, "__loader__": loader, "__cached__": None}
 
 
 def main() -> None:
@@ -200,10 +213,15 @@ def main() -> None:
     is_module = sys.argv[2] == "-m"
     name = sys.argv[3 if is_module else 2]
     sys.argv[:] = [name, *sys.argv[4 if is_module else 3 :]]
-    _hide_own_frames()
-    code, names = _load_module(name) if is_module else _load_program(name)
-    module = ModuleType("__main__")
-    module.__dict__.update(names, __builtins__=__builtins__)
-    sys.modules["__main__"] = module
-    begin(options)
-    exec(code, module.__dict__)
+    try:
+        code, names = _load_module(name) if is_module else _load_program(name)
+        module = ModuleType("__main__")
+        module.__dict__.update(names, __builtins__=builtins, __annotations__={})
+        sys.modules["__main__"] = module
+        begin(options)
+        exec(code, module.__dict__)
+    except SystemExit:
+        raise
+    except BaseException:
+        _hide_own_frames()
+        raise
