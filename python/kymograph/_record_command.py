@@ -24,9 +24,10 @@ examples:
 
 Patterns fit names as `kymo stats` shows them, module.qualname; * is any text, ? one character. A generator is
 recorded as it runs: each resumption is a scope. How many calls --min-us or --leaves-every left out is said at the end
-and in the capture's facts. With --min-us, a few short ones are recorded all the same, where a thread needs room for
-more. With --leaves-every 16, "name (1 in 16 calls)" is what is recorded of name after its first 1,000 calls, if 95 % of
-these took less than a microsecond and called no other function.
+and in the capture's facts, if the interpreter ends by itself: not after os._exit or SIGTERM. With --min-us, a few
+short ones are recorded all the same, where a thread needs room for more. With --leaves-every 16, "name (1 in 16 calls)"
+is what is recorded of name after its first 1,000 calls, if 95 % of these took less than a microsecond and called no
+other function.
 `python -m kymograph record -- COMMAND` records any command, as `kymo record` does."""
 
 
