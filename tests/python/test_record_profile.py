@@ -395,6 +395,27 @@ def test_tracebacks_are_as_without_kymo(capture: Path) -> None:
     kymo.stop_capture()
 
 
+def test_what_profiled_functions_return_has_the_interfaces_of_collections() -> None:
+    @kymo.profile
+    async def wait() -> None:
+        pass
+
+    @kymo.profile
+    async def items() -> collections.abc.AsyncIterator[int]:
+        yield 1
+
+    coroutine = wait()
+    assert inspect.isgeneratorfunction(count_to)
+    assert inspect.iscoroutinefunction(wait)
+    assert inspect.isasyncgenfunction(items)
+    assert isinstance(count_to(1), collections.abc.Generator)
+    assert isinstance(coroutine, collections.abc.Coroutine)
+    assert inspect.isawaitable(coroutine)
+    assert asyncio.iscoroutine(coroutine)
+    assert isinstance(items(), collections.abc.AsyncGenerator)
+    coroutine.close()
+
+
 def test_recursion_ends_at_the_limit_and_every_scope_is_closed(capture: Path) -> None:
     depth = 0
 
