@@ -5,8 +5,10 @@
 #if defined(__GLIBC__)
 extern "C" {
 // Of the C library, which pthread_atfork() calls on behalf of the module that it is linked into.
+// NOLINTBEGIN(readability-identifier-naming)
 int __register_atfork(void (*prepare)(), void (*in_parent)(), void (*in_child)(), void* module) noexcept;
 void __cxa_finalize(void* module) noexcept;
+// NOLINTEND(readability-identifier-naming)
 }
 #endif
 
