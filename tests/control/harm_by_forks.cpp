@@ -359,6 +359,15 @@ void be_the_first_process() {
 
 }  // namespace
 
+// Sanitizers have allocators of their own.
+#if defined(__has_feature)
+#define HAS_OWN_ALLOCATOR (!__has_feature(thread_sanitizer) && !__has_feature(address_sanitizer))
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HAS_OWN_ALLOCATOR 0
+#else
+#define HAS_OWN_ALLOCATOR 1
+#endif
+#if HAS_OWN_ALLOCATOR
 // NOLINTNEXTLINE(cert-dcl54-cpp): the sized forms come here
 void* operator new(std::size_t size) {
   std::optional<kymo::detail::ScopeGuard> scope;
@@ -377,6 +386,7 @@ void operator delete(void* memory) noexcept {
 void operator delete(void* memory, std::size_t /*size*/) noexcept {
   std::free(memory);  // NOLINT(cppcoreguidelines-no-malloc)
 }
+#endif
 
 Modes fork_modes() {
   return {
