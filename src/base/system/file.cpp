@@ -46,9 +46,7 @@ namespace {
 
 /// Timers, events and the like have one inode in common. kymo's have this signal, which a file without O_ASYNC never
 /// sends.
-int own_mark() noexcept {
-  return SIGRTMAX - 1;
-}
+constexpr int own_mark = SIGPWR;
 
 bool has_inode_of_its_own(int fd) noexcept {
   struct stat status {};
@@ -56,11 +54,11 @@ bool has_inode_of_its_own(int fd) noexcept {
 }
 
 bool mark(int fd) noexcept {
-  return !has_inode_of_its_own(fd) && ::fcntl(fd, F_SETSIG, own_mark()) == 0;
+  return !has_inode_of_its_own(fd) && ::fcntl(fd, F_SETSIG, own_mark) == 0;
 }
 
 bool is_marked(int fd) noexcept {
-  return ::fcntl(fd, F_GETSIG) == own_mark();
+  return ::fcntl(fd, F_GETSIG) == own_mark;
 }
 
 #else
