@@ -11,25 +11,15 @@ from typing import Any
 
 import kymograph as kymo
 import pytest
-from kymograph._paths import get_command
-from support import environment_of_programs
+from support import environment_of_programs, run_command
 
 # The package lies in the build tree as a wheel has it; programs of the tests are built beside it.
 BUILD = Path(kymo.__file__).absolute().parents[2]
 
 
 def run_kymo(*arguments: str | os.PathLike[str]) -> str:
-    """Run the command; what it prints."""
-    done = subprocess.run(
-        [get_command(), *arguments],
-        check=False,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        env=environment_of_programs(),
-    )
-    assert done.returncode in (0, 3), done.stderr
-    return done.stdout
+    """Return what the command prints, also of captures that are damaged."""
+    return run_command(*arguments, statuses=(0, 3)).stdout
 
 
 def ask_kymo(*arguments: str | os.PathLike[str]) -> Any:

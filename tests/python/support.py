@@ -30,17 +30,25 @@ def environment_of_programs() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
 
 
-def command(*arguments: str | Path) -> str:
-    """Return what kymo's command prints."""
+def run_command(
+    *arguments: str | os.PathLike[str], statuses: tuple[int, ...] = (0,)
+) -> subprocess.CompletedProcess[str]:
+    """Run kymo's command, which must end with one of these statuses."""
     done = subprocess.run(
-        [get_command(), *map(str, arguments)],
+        [get_command(), *arguments],
         env=environment_of_programs(),
         capture_output=True,
         text=True,
+        encoding="utf-8",
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    assert done.returncode in statuses, done.stderr
+    return done
+
+
+def command(*arguments: str | os.PathLike[str]) -> str:
+    """Return what kymo's command prints."""
+    return run_command(*arguments).stdout
 
 
 def info_of(*captures: str | Path) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import base64
 import json
 import os
 import pickle
-import subprocess
 import sys
 import threading
 import time
@@ -16,8 +15,7 @@ import kymograph as kymo
 import numpy as np
 import pytest
 from conftest import Run
-from kymograph._paths import get_command
-from support import command, info_of, places_of, rows_of, sites_of
+from support import command, info_of, places_of, rows_of, run_command, sites_of
 
 
 @pytest.fixture
@@ -401,7 +399,7 @@ def test_dynamic_names_beyond_the_limit_share_a_site(run_script: Run, tmp_path: 
 
 
 def warnings_of(capture: Path) -> str:
-    return subprocess.run([get_command(), "stats", capture], capture_output=True, text=True, check=True).stderr
+    return run_command("stats", capture).stderr
 
 
 def test_the_environment_acts_as_in_cpp(run_script: Run, tmp_path: Path) -> None:
