@@ -224,8 +224,9 @@ class KYMO_API Timeline {
   /// The scopes and async spans open at the end of the captures. Costs a pass over captures with async tracks.
   [[nodiscard]] SpanList open_spans() const;
 
-  /// Reads what was appended to the captures and, if a directory was opened, finds new captures in it. Returns true if
-  /// there was anything new. Ids and times returned before remain valid.
+  /// Reads what was appended to the captures and, once a process was killed, what it left in shared memory; if a
+  /// directory was opened, finds new captures in it. Returns true if there was anything new. Ids and times returned
+  /// before remain valid.
   bool refresh();
 
   /// For kymo's own files that implement this class.

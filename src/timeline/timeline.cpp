@@ -119,6 +119,9 @@ void Timeline::Implementation::absorb(std::size_t index) {
   Source& source = *sources_[index];
   std::vector<EventBatch> unwritten;
   if (options_.overlays_spools && !source.reader().is_closed()) {
+    if (has_lost_its_writer(index)) {
+      left_captures_.insert(index);
+    }
     unwritten = timeline::find_unwritten(source.reader(), complaints_);
   }
   Declarations declared = source.absorb(numbering_, std::move(unwritten));
@@ -170,13 +173,24 @@ void Timeline::Implementation::take_infos(const std::vector<InfoDeclaration>& in
   }
 }
 
+bool Timeline::Implementation::has_lost_its_writer(std::size_t index) const {
+  return options_.overlays_spools && left_captures_.count(index) == 0 && !sources_[index]->reader().is_closed() &&
+         timeline::look_for_writer(sources_[index]->reader()) == timeline::Writer::gone;
+}
+
+bool Timeline::Implementation::refresh(std::size_t index) {
+  const bool was_left = has_lost_its_writer(index);
+  const bool has_grown = sources_[index]->reader().refresh();
+  if (was_left || has_grown) {
+    absorb(index);
+  }
+  return has_grown || (was_left && sources_[index]->unwritten_count() != 0);
+}
+
 bool Timeline::Implementation::refresh() {
   bool is_new = false;
   for (std::size_t i = 0; i < sources_.size(); ++i) {
-    if (sources_[i]->reader().refresh()) {
-      absorb(i);
-      is_new = true;
-    }
+    is_new = refresh(i) || is_new;
   }
   for (const std::string& directory : directories_) {
     for (const std::string& file : capture::captures_in(directory)) {

@@ -40,9 +40,12 @@ class Timeline::Implementation {
 
  private:
   bool open_one_of_several(const std::string& file);
+  bool refresh(std::size_t index);
   void absorb(std::size_t index);
+  [[nodiscard]] bool has_lost_its_writer(std::size_t index) const;
   void take_infos(const std::vector<InfoDeclaration>& infos);
 
+  std::set<std::size_t> left_captures_;  // indices of those whose writers are gone; what these left is looked for once
   std::map<std::pair<ProcessId, std::string>, std::size_t> info_places_;  // by key: its index in the process's infos
 };
 

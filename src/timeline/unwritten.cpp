@@ -8,7 +8,7 @@
 
 namespace kymo::timeline {
 
-std::vector<EventBatch> find_unwritten(const CaptureReader& capture, std::vector<std::string>& complaints) {
+std::vector<EventBatch> find_unwritten(CaptureReader& capture, std::vector<std::string>& complaints) {
   std::vector<EventBatch> batches;
   try {
     for (std::string& note :
@@ -24,6 +24,7 @@ std::vector<EventBatch> find_unwritten(const CaptureReader& capture, std::vector
 Writer look_for_writer(const CaptureReader& capture) {
   switch (capture::find_writer(capture).kind) {
     case capture::WriterState::Kind::living:
+    case capture::WriterState::Kind::closed:
       return Writer::living;
     case capture::WriterState::Kind::gone:
       return Writer::gone;

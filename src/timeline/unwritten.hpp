@@ -11,12 +11,11 @@
 
 namespace kymo::timeline {
 
-/// The batches that follow those in the file; none if the capture's process is alive or left nothing. Damage found is
-/// added to `complaints`. Does not throw.
-[[nodiscard]] std::vector<EventBatch> find_unwritten(const CaptureReader& capture,
-                                                     std::vector<std::string>& complaints);
+/// The batches that follow those in the file; none if the capture's process is alive or left nothing. Refreshes the
+/// capture if its process is not alive. Damage found is added to `complaints`. Does not throw.
+[[nodiscard]] std::vector<EventBatch> find_unwritten(CaptureReader& capture, std::vector<std::string>& complaints);
 
-/// Whether a capture without an end gets one.
+/// Whether a capture without an end gets one. One that was closed since it was read counts as `living`.
 enum class Writer : std::uint8_t { living, gone, unknown };
 
 /// Looks for the process that writes a capture. In browsers it is always unknown.

@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -15,6 +17,8 @@
 #include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <kymo/timeline.hpp>
 
 #include "base/system/file.hpp"
 #include "base/system/system.hpp"
@@ -29,6 +33,8 @@
 namespace {
 
 bool is_on_network = false;
+/// Called by whoever examines a file system.
+std::function<void()> on_examination;
 
 }  // namespace
 
@@ -37,6 +43,9 @@ extern "C" int fstatfs(int file, struct statfs* status) noexcept {
   const long result = ::syscall(SYS_fstatfs, file, status);
   if (is_on_network) {
     status->f_type = NFS_SUPER_MAGIC;
+  }
+  if (on_examination) {
+    std::exchange(on_examination, nullptr)();
   }
   return static_cast<int>(result);
 }
@@ -65,6 +74,28 @@ TEST_F(Recover, ALivingCaptureIsNotReplacedThoughItsSpoolCannotBeSeen) {
   EXPECT_EQ(work_count("run.kymo"), 100U);
 }
 
+TEST_F(Recover, WhoFollowsAProcessUntilItIsKilledSeesWhatItLeft) {
+  set_environment({{"KYMO_RECORD", "run.kymo"}, {"KYMO_KEEP", "60s"}});
+  ChildProcess process(shell({RECORDED_PROGRAM, "await", "ready"}, ">program.out 2>&1"));
+  static_cast<void>(wait_for("ready"));
+  Timeline timeline(capture_path());
+  const auto count = [&timeline] {
+    std::size_t scopes = 0;
+    timeline.visit_spans([&](const SpanList& list) {
+      scopes += list.spans.size();
+      return true;
+    });
+    return scopes;
+  };
+  timeline.refresh();
+  EXPECT_EQ(count(), 0U) << "a flight recorder's scopes are in memory until its end";
+  process.signal(SIGKILL);
+  process.wait();
+  EXPECT_TRUE(timeline.refresh());
+  EXPECT_EQ(count(), 100U);
+  EXPECT_FALSE(timeline.refresh());
+}
+
 TEST_F(Recover, ALivingCaptureIsKnownByItsLockAloneAlsoToItsOwnProcess) {
   auto writer = std::make_unique<capture::CaptureWriter>(capture_path(), capture::CaptureWriterOptions());
   EXPECT_TRUE(capture::is_being_written(CaptureReader(capture_path())));
@@ -72,6 +103,48 @@ TEST_F(Recover, ALivingCaptureIsKnownByItsLockAloneAlsoToItsOwnProcess) {
   EXPECT_TRUE(capture::is_being_written(CaptureReader(capture_path())));
   writer.reset();
   EXPECT_FALSE(capture::is_being_written(CaptureReader(capture_path())));
+}
+
+/// Writes a capture of another boot that has one sync point. Returns where its block of events begins.
+std::uint64_t write_of_another_boot(const std::string& path) {
+  capture::CaptureWriterOptions options;
+  options.header.owner_pid = 1;
+  options.header.spool_id = "gone";
+  ProcessDeclaration& process = options.declarations.processes.emplace_back();
+  process.id = ProcessId{1};
+  process.boot_id = "another";
+  capture::CaptureWriter writer(path, std::move(options));
+  EventBatch batch;
+  batch.sync_points.push_back({1, TrackId{1}, 0});
+  writer.write(batch);
+  writer.finish({});
+  const CaptureReader written(path);
+  return std::find_if(written.blocks().begin(), written.blocks().end(),
+                      [](const BlockInfo& block) { return block.kind == BlockKind::events; })
+      ->offset;
+}
+
+TEST_F(Recover, WhatIsWrittenWhileACaptureIsExaminedIsNotLost) {
+  const std::uint64_t events_at = write_of_another_boot(capture_path());
+  const std::string whole = read_file(capture_path());
+  const auto cut = [&] { fs::resize_file(capture_path(), events_at); };
+  const auto close_late = [&] {
+    std::ofstream(capture_path(), std::ios::app | std::ios::binary)
+        << whole.substr(static_cast<std::size_t>(events_at));
+  };
+
+  cut();
+  on_examination = close_late;
+  const capture::RecoveryReport report = capture::recover(capture_path());
+  EXPECT_TRUE(report.was_closed);
+  EXPECT_EQ(read_file(capture_path()), whole);
+
+  cut();
+  CaptureReader reader(capture_path());
+  close_late();
+  EXPECT_EQ(capture::find_writer(reader).kind, capture::WriterState::Kind::closed);
+  EXPECT_TRUE(capture::read_unwritten(reader, [](const EventBatch&) {}).empty());
+  EXPECT_TRUE(reader.is_closed()) << "one that reads what is unwritten has what was written";
 }
 
 TEST_F(Recover, WhetherTheWriterIsGoneIsDecidedByWhatTheCaptureSaysOfIt) {
@@ -290,7 +363,8 @@ TEST_F(Recover, AnotherUsersSpoolIsNotTakenForOneThatIsGone) {
   ASSERT_EQ(::chmod(capture_path().c_str(), 0666), 0);
   ASSERT_EQ(::seteuid(65534), 0);
   EXPECT_THROW(static_cast<void>(capture::recover(capture_path())), capture::RecoveryError);
-  std::vector<std::string> notes = capture::read_unwritten(CaptureReader(capture_path()), [](const EventBatch&) {});
+  CaptureReader capture(capture_path());
+  std::vector<std::string> notes = capture::read_unwritten(capture, [](const EventBatch&) {});
   ASSERT_EQ(::seteuid(0), 0);
   EXPECT_EQ(notes.size(), 1U) << "readers say that there is more";
   EXPECT_TRUE(fs::exists(spool));

@@ -104,6 +104,15 @@ install_from() {
   rm -rf "$prefix" "$prefix.first"
   "$CMAKE" --install "$1" --prefix "$prefix.first"
   mv "$prefix.first" "$prefix"
+  for entry in "$prefix"/*; do
+    case ${entry##*/} in
+      bin | include | lib* | share) ;;
+      *)
+        echo "$entry is installed outside the usual folders" >&2
+        return 1
+        ;;
+    esac
+  done
 }
 
 case $way in

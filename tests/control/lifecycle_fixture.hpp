@@ -44,7 +44,7 @@ inline void count_batch(const CaptureReader& capture, const EventBatch& batch,
 
 /// Counts what a capture and, where its process is dead, its spool hold.
 inline void count_capture(const std::string& path, Counts& counts) {
-  const CaptureReader capture(path);
+  CaptureReader capture(path);
   std::map<TrackId, capture::ScopeStack> stacks;
   std::map<SiteId, std::string> names;
   EventBatch batch;

@@ -222,9 +222,11 @@ void print_as_json(const Timeline& timeline, const std::vector<TrackTotals>& tot
 void print_capture(const CaptureReader& capture) {
   const CaptureHeader& header = capture.header();
   fmt::print("{}\n", printable(capture.path()));
-  const char* state = capture.is_closed()                  ? "closed"
-                      : capture::is_being_written(capture) ? "being written"
-                                                           : "not closed";
+  const capture::WriterState::Kind writer = capture::find_writer(capture).kind;
+  const char* state = capture.is_closed()                            ? "closed"
+                      : writer == capture::WriterState::Kind::living ? "being written"
+                      : writer == capture::WriterState::Kind::closed ? "closed while it was read"
+                                                                     : "not closed";
   std::string blocks;
   for (const auto& [kind, totals] : count_blocks(capture)) {
     blocks += fmt::format("{}{} {} ({})", blocks.empty() ? "" : ", ", format_count(totals.count), kind,

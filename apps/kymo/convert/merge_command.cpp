@@ -49,7 +49,7 @@ int run(const MergeArguments& arguments) {
     options.compression_level = arguments.level;
     options.redacts = arguments.captures.redacts;
     options.align_by_sync_points = arguments.captures.align_by_sync_points;
-    options.find_unwritten = [&](const CaptureReader& reader) {
+    options.find_unwritten = [&](CaptureReader& reader) {
       std::vector<std::string> found;
       std::vector<EventBatch> batches = timeline::find_unwritten(reader, found);
       for (std::string& text : found) {

@@ -83,7 +83,7 @@ capture::MergeReport gather_parts(const Parts& parts, const std::string& directo
   options.recorder = "kymo " KYMO_VERSION;
   options.facts = std::move(facts);
   options.on_progress = progress.callback();
-  options.find_unwritten = [&](const CaptureReader& reader) {
+  options.find_unwritten = [&](CaptureReader& reader) {
     std::vector<EventBatch> batches;
     const auto take = [&batches](const EventBatch& batch) { batches.push_back(batch); };
     const bool is_here =

@@ -30,6 +30,8 @@ namespace kymo::command {
 
 namespace {
 
+using capture::WriterState;
+
 void warn_of_drops(const stats::DropTotals& drops, Warnings& warnings) {
   if (drops.dropped_scopes != 0) {
     const double lost = static_cast<double>(drops.dropped_scopes);
@@ -132,7 +134,8 @@ DamageTotals add_up(const CaptureReader& capture, const std::vector<Damage>& dam
 /// found in shared memory.
 bool may_end_torn(const timeline::Source& source) {
   const CaptureReader& capture = source.reader();
-  return source.unwritten_count() != 0 || (!capture.is_closed() && capture::is_being_written(capture));
+  const WriterState::Kind writer = capture::find_writer(capture).kind;
+  return source.unwritten_count() != 0 || writer == WriterState::Kind::living || writer == WriterState::Kind::closed;
 }
 
 std::vector<Damage> damages_of(const timeline::Source& source) {
@@ -164,6 +167,25 @@ std::string describe_damage(const timeline::Source& source, const std::vector<Da
   return text;
 }
 
+/// Why a capture has no end.
+std::string describe_end(const CaptureReader& capture) {
+  switch (capture::find_writer(capture).kind) {
+    case WriterState::Kind::living:
+      return fmt::format("process {} is still writing it", capture.header().owner_pid);
+    case WriterState::Kind::closed:
+      return "was closed while it was read; its last events are missing here";
+    case WriterState::Kind::gone:
+    case WriterState::Kind::unknown:
+      break;
+  }
+  // A killed process leaves its shared memory behind. A process that ended normally with a full disk does not.
+  const bool was_killed =
+      capture::find_spool_file(capture.header().spool_id).state != capture::SpoolFile::State::absent;
+  return fmt::format(
+      "was not closed, its process was killed{}; `kymo recover` makes it whole",
+      was_killed ? "" : " or could not write on (a full disk), and what it had not written by then is missing");
+}
+
 void warn_of_damage(const timeline::Source& source, Warnings& warnings) {
   const CaptureReader& capture = source.reader();
   const std::vector<Damage> damages = damages_of(source);
@@ -186,16 +208,8 @@ void warn_of_damage(const timeline::Source& source, Warnings& warnings) {
     warnings.texts.push_back(fmt::format("{}: {} more places are damaged; `kymo info --check --json` lists all",
                                          printable(capture.path()), format_count(damages.size() - shown)));
   }
-  if (!capture.is_closed() && capture::is_being_written(capture)) {
-    warnings.texts.push_back(
-        fmt::format("{}: process {} is still writing it", printable(capture.path()), capture.header().owner_pid));
-  } else if (!capture.is_closed()) {
-    // A killed process leaves its shared memory behind. A process that ended normally with a full disk does not.
-    const bool was_killed =
-        capture::find_spool_file(capture.header().spool_id).state != capture::SpoolFile::State::absent;
-    warnings.texts.push_back(fmt::format(
-        "{}: was not closed, its process was killed{}; `kymo recover` makes it whole", printable(capture.path()),
-        was_killed ? "" : " or could not write on (a full disk), and what it had not written by then is missing"));
+  if (!capture.is_closed()) {
+    warnings.texts.push_back(printable(capture.path()) + ": " + describe_end(capture));
   }
 }
 

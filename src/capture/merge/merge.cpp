@@ -75,6 +75,9 @@ class Merging {
 void Merging::open(const std::filesystem::path& path) {
   inputs_.push_back(std::make_unique<Input>(path));
   Input& input = *inputs_.back();
+  if (!input.reader.is_closed() && options_.find_unwritten) {
+    input.unwritten = options_.find_unwritten(input.reader);
+  }
   input.shift = axis_.place(inputs_.front()->reader, input.reader);
   for (const BlockInfo& block : input.reader.blocks()) {
     if (block.kind == BlockKind::events) {
@@ -83,13 +86,8 @@ void Merging::open(const std::filesystem::path& path) {
   }
   find_process(input, input.reader.declarations());
   declare(input, input.reader.declarations());
-  if (!input.reader.is_closed()) {
-    if (options_.find_unwritten) {
-      input.unwritten = options_.find_unwritten(input.reader);
-    }
-    for (const EventBatch& batch : input.unwritten) {
-      declare(input, batch.declarations);
-    }
+  for (const EventBatch& batch : input.unwritten) {
+    declare(input, batch.declarations);
   }
   blocks_in_all_ += input.block_count();
 }

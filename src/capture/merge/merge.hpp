@@ -30,8 +30,8 @@ struct MergeOptions {
   };
   std::vector<Facts> facts;
   /// Finds the events that a killed process left in memory and its capture lacks: batches that follow the file's.
-  /// Empty: no search.
-  std::function<std::vector<EventBatch>(const CaptureReader&)> find_unwritten;
+  /// May refresh the capture. Empty: no search.
+  std::function<std::vector<EventBatch>(CaptureReader&)> find_unwritten;
   /// Called with the share that is done, 0 to 1.
   std::function<void(double)> on_progress;
 };

@@ -38,6 +38,7 @@ class FileSource final : public ByteSource {
   explicit FileSource(const std::string& path);
 
   [[nodiscard]] base::FileId id() const { return base::id_of(file_.get()); }
+  [[nodiscard]] int descriptor() const { return file_.get(); }
   [[nodiscard]] std::uint64_t size() const override;
   [[nodiscard]] std::size_t read(std::uint64_t offset, std::span<std::byte> out) const override;
 

@@ -40,7 +40,7 @@ void compare_with_capture(const SpoolReader& spool, const std::string& directory
     return;
   }
   try {
-    const CaptureReader capture(found.capture);
+    CaptureReader capture(found.capture);
     if (capture.header().spool_id != spool.id()) {
       found.state = State::no_capture;
       return;

@@ -310,20 +310,14 @@ void remove_spool(const LeftSpool& left, const std::string& id, const std::strin
   }
 }
 
-/// Refuses a recovery that would or could lose events.
-void require_recoverable(const CaptureReader& capture, const LeftSpool& left, const RecoverOptions& options) {
-  if (capture.is_closed()) {
-    return;
-  }
+/// Refuses a capture that is or could be being written.
+void require_no_writer(const CaptureReader& capture, const RecoverOptions& options) {
   const WriterState writer = find_writer(capture, options.spool_directory);
   if (writer.kind == WriterState::Kind::living) {
     throw RecoveryError(capture.path() + ": " + writer.why + " and goes on; wait for its end");
   }
   if (writer.kind == WriterState::Kind::unknown && !options.is_forced) {
     throw RecoveryError(capture.path() + ": " + writer.why + "; --force recovers it if nobody writes it any more");
-  }
-  if (!left.trouble.empty() && !options.is_forced) {
-    throw RecoveryError(capture.path() + ": " + left.trouble + "; --force makes do with what is in the file");
   }
 }
 
@@ -341,14 +335,20 @@ void describe_damages(const CaptureReader& capture, bool is_torn_end_whole, std:
 
 }  // namespace
 
-std::vector<std::string> read_unwritten(const CaptureReader& capture,
-                                        const std::function<void(const EventBatch&)>& on_batch,
+std::vector<std::string> read_unwritten(CaptureReader& capture, const std::function<void(const EventBatch&)>& on_batch,
                                         const std::string& spool_directory) {
-  const std::string& id = capture.header().spool_id;
+  const std::string id = capture.header().spool_id;
   if (capture.is_closed() || id.empty()) {
     return {};
   }
   SpoolFile file = find_spool_file(id, spool_directory, owner_of(capture.path()));
+  if (file.state == SpoolFile::State::living) {
+    return {};
+  }
+  capture.refresh();
+  if (capture.is_closed()) {
+    return {};
+  }
   if (file.state == SpoolFile::State::unreadable) {
     return {file.trouble};
   }
@@ -370,13 +370,19 @@ RecoveryReport recover(const std::string& capture_path, const RecoverOptions& op
   if (!is_replaced && !options.is_forced && ::access(target.c_str(), F_OK) == 0) {
     throw RecoveryError(options.output + ": exists; --force replaces it");
   }
-  const CaptureReader capture(source);
+  CaptureReader capture(source);
+  if (!capture.is_closed()) {
+    require_no_writer(capture, options);
+    capture.refresh();  // its process may have written on, and closed it, since it was opened
+  }
   RecoveryReport report;
   report.output = is_replaced ? capture_path : options.output;
   report.was_closed = capture.is_closed();
   const std::string spool_id = capture.header().spool_id;
   const LeftSpool left = find_left_spool(capture, options.spool_directory);
-  require_recoverable(capture, left, options);
+  if (!report.was_closed && !left.trouble.empty() && !options.is_forced) {
+    throw RecoveryError(capture.path() + ": " + left.trouble + "; --force makes do with what is in the file");
+  }
   if (report.was_closed && is_replaced) {
     // Killed after the capture was closed and before its spool was deleted.
     if (!options.keeps_spool) {

@@ -1,6 +1,8 @@
 #include "capture/recover/spool_file.hpp"
 
+#include <array>
 #include <cerrno>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -11,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/system/system.hpp"
+#include "capture/format/block.hpp"
 #include "capture/write/destination.hpp"
 
 namespace kymo::capture {
@@ -147,6 +150,12 @@ std::string fact_of(const CaptureReader& capture, const char* key) {
   return {};
 }
 
+bool ends_in_trailer(int file, std::uint64_t size) {
+  std::array<std::byte, trailer_size> trailer{};
+  return size >= preamble_size + trailer.size() &&
+         base::read_fully_at(file, trailer, size - trailer.size()) == trailer.size() && parse_trailer(trailer);
+}
+
 WriterState find_writer(const CaptureReader& capture, const std::string& spool_directory) {
   if (capture.is_closed()) {
     return {};
@@ -159,10 +168,14 @@ WriterState find_writer(const CaptureReader& capture, const std::string& spool_d
     return living;
   }
   struct stat status {};
-  const uid_t owner = file && ::fstat(file.get(), &status) == 0 ? status.st_uid : this_user;
+  const bool is_there = file && ::fstat(file.get(), &status) == 0;
+  const uid_t owner = is_there ? status.st_uid : this_user;
   const SpoolFile spool = find_spool_file(capture.header().spool_id, spool_directory, owner);
   if (spool.state == SpoolFile::State::living) {
     return living;
+  }
+  if (is_there && ends_in_trailer(file.get(), static_cast<std::uint64_t>(status.st_size))) {
+    return {WriterState::Kind::closed, ""};
   }
   if (spool.state == SpoolFile::State::dead) {
     // A process that closed all its descriptors holds no lock.

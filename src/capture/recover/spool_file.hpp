@@ -40,9 +40,12 @@ inline constexpr auto this_user = static_cast<uid_t>(-1);
 /// The same by its path.
 [[nodiscard]] SpoolFile open_spool_file(const std::string& path, uid_t owner = this_user);
 
-/// Knowledge about a capture's writer.
+/// Whether a capture's file of this size ends with the trailer: it was closed, and nothing will be appended.
+[[nodiscard]] bool ends_in_trailer(int file, std::uint64_t size);
+
+/// Knowledge about a capture's writer. `closed`: it closed the capture since the reader last looked.
 struct WriterState {
-  enum class Kind { gone, living, unknown };
+  enum class Kind { gone, living, closed, unknown };
   Kind kind = Kind::gone;
   std::string why;  ///< if living or unknown
 };

@@ -1,7 +1,5 @@
 #include "serve/live/capture_head.hpp"
 
-#include <array>
-
 #include "capture/format/block.hpp"
 #include "capture/recover/spool_file.hpp"
 
@@ -30,12 +28,6 @@ CaptureHead::CaptureHead(const capture::FileSource& file, const std::string& pat
 
 bool CaptureHead::has_living_owner() const {
   return reader_ != nullptr && capture::is_being_written(*reader_);
-}
-
-bool ends_in_trailer(const capture::FileSource& file, std::uint64_t size) {
-  std::array<std::byte, capture::trailer_size> trailer{};
-  return size >= capture::preamble_size + trailer.size() &&
-         file.read(size - trailer.size(), trailer) == trailer.size() && capture::parse_trailer(trailer);
 }
 
 }  // namespace kymo::serve

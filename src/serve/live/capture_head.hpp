@@ -30,7 +30,4 @@ class CaptureHead {
   std::shared_ptr<const CaptureReader> reader_;
 };
 
-/// Whether the file ends with the recorder's trailer: nothing will be appended.
-[[nodiscard]] bool ends_in_trailer(const capture::FileSource& file, std::uint64_t size);
-
 }  // namespace kymo::serve

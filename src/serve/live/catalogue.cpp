@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "capture/read/capture_files.hpp"
+#include "capture/recover/spool_file.hpp"
 
 namespace kymo::serve {
 namespace {
@@ -71,7 +72,7 @@ Catalogue::Found Catalogue::examine(const Entry& entry, bool asks_for_owner) {
     return found;
   }
   try {
-    found.is_closed = ends_in_trailer(capture::FileSource(entry.path), found.size);
+    found.is_closed = capture::ends_in_trailer(capture::FileSource(entry.path).descriptor(), found.size);
     // A file that became larger is being written, if only by a copy from elsewhere, whose writer is not visible from
     // here.
     found.is_growing = !found.is_closed && (found.size > entry.state.size || entry.head.has_living_owner());
@@ -135,7 +136,7 @@ bool Catalogue::add(const std::string& path, bool is_first, const std::string& d
   entry.identity = file.id();
   entry.head = CaptureHead(file, path);
   entry.state.size = file.size();
-  entry.is_closed = ends_in_trailer(file, entry.state.size);
+  entry.is_closed = capture::ends_in_trailer(file.descriptor(), entry.state.size);
   entry.state.is_growing = !entry.is_closed && entry.head.has_living_owner();
   entry.state.id = entries_.size();
   entry.state.name = name_for(path);
