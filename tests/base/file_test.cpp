@@ -65,6 +65,18 @@ TEST(FileTest, AKnownFileIsNotTakenForAnotherOfTheSameInode) {
   }
 }
 
+TEST(FileTest, AKnownFileThatWasClosedIsOpenedAgainAlsoUnderItsOldNumber) {
+  const test::TemporaryDirectory directory;
+  const std::string path = directory / "file";
+  KnownFile file(open_high(path, O_RDWR | O_CREAT, 0600));
+  const int number = file.number();
+  ASSERT_GE(number, 0);
+  ASSERT_EQ(::close(number), 0);
+  EXPECT_EQ(file.get(), -1);
+  EXPECT_EQ(file.get_or_reopen(path, O_RDWR), number);
+  EXPECT_EQ(file.get(), number);
+}
+
 TEST(FileTest, AMissingSmallFileIsEmpty) {
   EXPECT_EQ(read_small_file("/proc/self/nowhere"), "");
 }

@@ -62,7 +62,12 @@ class KnownFile {
   explicit KnownFile(FileDescriptor file);
   KnownFile(KnownFile&& other) noexcept = default;
   KnownFile& operator=(KnownFile&& other) noexcept {
-    reset();
+    // The program may have closed this one, and the other one got its number.
+    if (number() == other.number()) {
+      static_cast<void>(file_.release());
+    } else {
+      reset();
+    }
     file_ = std::move(other.file_);
     id_ = other.id_;
     is_marked_ = other.is_marked_;

@@ -19,6 +19,8 @@ namespace {
 
 constexpr std::uint64_t most_kept_room = 128 * 1024;
 constexpr std::uint64_t reserve_step = 256 * 1024;
+/// Times that a file is opened again for one block.
+constexpr int most_reopened = 16;
 
 /// Lock-free, because a fork in another thread must not find a held lock. More files than these stay open in forked
 /// children.
@@ -94,6 +96,9 @@ int FileDestination::make_room(std::uint64_t end) noexcept {
         reserved_ = end + ahead;
         return 0;
       }
+      if (error == EBADF) {
+        return 0;  // closed meanwhile: the write that follows opens it again
+      }
       if (error != ENOSPC && error != EDQUOT) {
         can_reserve_ = false;
         return 0;
@@ -116,15 +121,21 @@ void FileDestination::end() {
 }
 
 void FileDestination::append(std::span<const std::byte> bytes) {
-  const int file = descriptor();
+  int file = descriptor();
   if (const int error = make_room(size_ + bytes.size())) {
     fail(error);
   }
   std::uint64_t done = 0;
+  int reopened = 0;
   while (done < bytes.size()) {
     const ssize_t count = ::pwrite(file, bytes.data() + done, static_cast<std::size_t>(bytes.size() - done),
                                    static_cast<off_t>(size_ + done));
     if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    // The program closes descriptors at this moment, one after the other.
+    if (count < 0 && errno == EBADF && reopened++ < most_reopened) {
+      file = descriptor();
       continue;
     }
     if (count <= 0) {
