@@ -108,6 +108,7 @@ CaptureSink::CaptureSink(record::Recorder& recorder, const CaptureOptions& optio
     capture::BlockRingOptions ring;
     ring.spool_id = writer_options.header.spool_id;
     ring.duration = options.keep_duration;
+    ring.promised_bytes = recorder.pool() != nullptr ? recorder.pool()->header().total_bytes : 0;
     ring.capacity_bytes = options.keep_bytes != 0 ? options.keep_bytes : ring.capacity_bytes;
     writer_options.ring = std::make_unique<capture::BlockRing>(ring);
     is_flight_recorder_ = true;

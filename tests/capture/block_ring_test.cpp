@@ -130,6 +130,13 @@ TEST_F(BlockRingTest, InPrivateMemoryAsWell) {
   EXPECT_LE(ring.capacity_bytes(), spare + spare / 8);
 }
 
+TEST_F(BlockRingTest, LeavesRoomForThePool) {
+  const std::uint64_t spare = base::spare_memory();
+  const BlockRing ring(
+      {.spool_id = "", .directory = "/dev/shm", .capacity_bytes = std::uint64_t{1} << 50U, .promised_bytes = spare});
+  EXPECT_LE(ring.capacity_bytes(), spare / 2 + spare / 8);
+}
+
 TEST_F(BlockRingTest, RespectsTheLimitOnTheSizeOfFiles) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <limits>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -112,13 +111,6 @@ void send_again(int signal, siginfo_t& info) noexcept {
 
 int reserve_space(int file, std::uint64_t from, std::uint64_t bytes) noexcept {
   return ::fallocate(file, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(from), static_cast<off_t>(bytes)) == 0 ? 0 : errno;
-}
-
-std::uint64_t spare_memory() {
-  const std::string content = read_small_file("/proc/meminfo");
-  const std::size_t at = content.find("MemAvailable:");
-  return at == std::string::npos ? std::numeric_limits<std::uint64_t>::max()
-                                 : std::strtoull(content.c_str() + at + 13, nullptr, 10) * 512;
 }
 
 std::uint64_t spare_room(const std::string& directory) {

@@ -40,9 +40,12 @@ void send_again(int signal, siginfo_t& info) noexcept;
 /// errno of the failure: EOPNOTSUPP if unsupported.
 [[nodiscard]] int reserve_space(int file, std::uint64_t from, std::uint64_t bytes) noexcept;
 
-/// Half of the memory that is available without swapping, in bytes: what a recording may take without harm to others.
-/// The greatest number if the system does not report it.
+/// Half of the memory that is available without swapping, and in the process's control groups, in bytes: what a
+/// recording may take without harm to others. The greatest number if the system does not report it. Some 0.1 ms.
 [[nodiscard]] std::uint64_t spare_memory();
+/// The memory in bytes that its control groups leave to a process, where `mount` has them; `membership` is a file like
+/// /proc/self/cgroup. The greatest number if none has a limit. Linux only.
+[[nodiscard]] std::uint64_t control_group_room(const std::string& membership, const std::string& mount);
 /// The same of the free room of a directory in memory (tmpfs); 0 for other directories.
 [[nodiscard]] std::uint64_t spare_room(const std::string& directory);
 

@@ -38,6 +38,12 @@ void copy_out(const std::byte* from, std::uint64_t capacity, std::uint64_t offse
   std::memcpy(to.data() + head, from, to.size() - head);
 }
 
+/// The memory that the ring may take, so that half of what is free is left once the pool is full.
+std::uint64_t room_beside(const BlockRingOptions& options) {
+  const std::uint64_t spare = base::spare_memory();
+  return spare - std::min(spare, options.promised_bytes / 2);
+}
+
 }  // namespace
 
 std::string block_ring_path(const std::string& spool_id, const std::string& directory) {
@@ -45,7 +51,7 @@ std::string block_ring_path(const std::string& spool_id, const std::string& dire
 }
 
 BlockRing::BlockRing(const BlockRingOptions& options) : owner_(::getpid()), duration_(options.duration) {
-  if (!create_shared(options) && !map(std::min(options.capacity_bytes, base::spare_memory()), -1)) {
+  if (!create_shared(options) && !map(std::min(options.capacity_bytes, room_beside(options)), -1)) {
     throw WriteError(base::describe_errno("cannot reserve the flight recorder's memory",
                                           std::to_string(options.capacity_bytes) + " bytes", errno));
   }
@@ -64,7 +70,7 @@ bool BlockRing::create_shared(const BlockRingOptions& options) {
   path_ = block_ring_path(options.spool_id, directory_);
   file_ = base::KnownFile(base::open_high(path_, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
   if (file_) {
-    const std::uint64_t most = std::min(room - sizeof(RingHeader), base::spare_memory());
+    const std::uint64_t most = std::min(room - sizeof(RingHeader), room_beside(options));
     if (base::reserve_space(file_.number(), 0, sizeof(RingHeader) + growth_step) == 0 &&
         map(std::min(options.capacity_bytes, most), file_.number())) {
       reserved_ = std::min(growth_step, header_->capacity);

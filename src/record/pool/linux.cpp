@@ -192,8 +192,7 @@ std::unique_ptr<Pool> Pool::create(const PoolOptions& options) {
   std::uint64_t id[2];
   make_random_id(id);
   const std::uint64_t wanted = std::clamp<std::uint64_t>(options.bytes, smallest_pool_bytes, largest_pool_bytes);
-  const std::uint64_t spare =
-      wanted > default_pool_bytes ? std::max<std::uint64_t>(base::spare_memory(), default_pool_bytes) : wanted;
+  const std::uint64_t spare = std::max<std::uint64_t>(base::spare_memory(), smallest_pool_bytes);
   std::uint64_t room = base::spare_room(options.spool_directory);
   if (room == 0) {
     pool->complaint_ = options.spool_directory + " is not a tmpfs with room";
