@@ -239,7 +239,7 @@ bool Control::open_capture(const CaptureOptions& wanted, std::unique_ptr<Followe
       facts.infos.push_back({ProcessId{1}, "scope_max_frames", std::to_string(environment.scope_max_frames)});
     }
     CaptureOptions options = wanted;
-    options.path = expand_capture_path(options.path);
+    options.path = expand_path(options.path, ".kymo");
     if (wanted.path.is_too_long() || options.path.is_too_long()) {
       throw std::runtime_error("its path is longer than " + std::to_string(Path::most_bytes) + " bytes");
     }
@@ -261,7 +261,7 @@ bool Control::open_capture(const CaptureOptions& wanted, std::unique_ptr<Followe
 void Control::open_trace() {
   try {
     const std::string pattern = environment().trace_path.value_or("");
-    auto trace = std::make_shared<exchange::ChromeSink>(expand_capture_path(pattern), describe_run());
+    auto trace = std::make_shared<exchange::ChromeSink>(expand_path(pattern, ".json"), describe_run());
     const std::uint64_t handle = Recorder::instance().add_sink(std::move(trace));
     const std::lock_guard lock(mutex_);
     trace_handle_ = handle;

@@ -97,7 +97,7 @@ std::string followed_path() {
   return is_fitting ? std::string(followed) : std::string();
 }
 
-std::string expand_capture_path(std::string_view pattern) {
+std::string expand_path(std::string_view pattern, std::string_view ending) {
   std::string path = expand_pattern(pattern, own_pid());
   const bool names_directory = !path.empty() && path.back() == '/';
   if (names_directory) {
@@ -109,7 +109,8 @@ std::string expand_capture_path(std::string_view pattern) {
   }
   const std::string rank = file_safe(job_rank());
   path += names_directory ? "" : "/";
-  path += file_safe(host_name()) + "-" + (rank.empty() ? "" : rank + "-") + std::to_string(::getpid()) + ".kymo";
+  path += file_safe(host_name()) + "-" + (rank.empty() ? "" : rank + "-") + std::to_string(::getpid());
+  path += ending;
   return path;
 }
 

@@ -28,11 +28,11 @@ namespace kymo::control {
 /// The capture of that process (KYMO_FOLLOW), if it is one by this process's KYMO_RECORD; else empty.
 [[nodiscard]] std::string followed_path();
 
-/// The path of this process's capture. `%p` is the process, `%h` the host, `%r` the rank (0 without one), `%j` the job
+/// The path of a file of this process. `%p` is the process, `%h` the host, `%r` the rank (0 without one), `%j` the job
 /// (SLURM_JOB_ID, PBS_JOBID or LSB_JOBID; 0 without one), `%w` is `-worker-` and the process if KYMO_STARTER
 /// names another process and else nothing, `%%` a percent sign. In a directory (an existing one, or a path that ends in
-/// '/', which is then created) the file is `host-rank-pid.kymo` (`host-pid.kymo` without a rank).
-[[nodiscard]] std::string expand_capture_path(std::string_view pattern);
+/// '/', which is then created) the file is `host-rank-pid` (`host-pid` without a rank) with an ending.
+[[nodiscard]] std::string expand_path(std::string_view pattern, std::string_view ending);
 /// Such a pattern from the root on, for a child that may change its working directory first. Unchanged where that has
 /// no name.
 [[nodiscard]] std::string absolute_pattern(std::string_view pattern);

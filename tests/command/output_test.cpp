@@ -426,6 +426,9 @@ TEST_F(Output, ATraceOfARecordedProgramOverwritesNothing) {
   EXPECT_EQ(run_any({RECORDED_PROGRAM, "scopes", "10"}, {{"KYMO_TRACE", "trace.json"}}).status, 0);
   EXPECT_EQ(read_text(file_named("trace.json")), "years of work");
   EXPECT_TRUE(nlohmann::json::accept(read_text(file_named("trace-1.json"))));
+  EXPECT_EQ(run_any({RECORDED_PROGRAM, "scopes", "10"}, {{"KYMO_TRACE", "traces/"}}).status, 0);
+  const std::filesystem::path in_directory = *std::filesystem::directory_iterator(file_named("traces"));
+  EXPECT_EQ(in_directory.extension(), ".json");
   ASSERT_EQ(::mkfifo(file_named("pipe").c_str(), 0600), 0);
   const CommandResult result = run_any({RECORDED_PROGRAM, "scopes", "10"}, {{"KYMO_TRACE", "pipe"}});
   EXPECT_EQ(result.status, 0);

@@ -267,8 +267,12 @@ void Recorder::shut_down() noexcept {
     if (current == nullptr) {
       return;
     }
-    if (current->stop(wait_for_collector)) {
+    const bool is_saved = current->stop(wait_for_collector);
+    if (is_saved) {
       pool()->header().is_saved.store(1, std::memory_order_release);
+    }
+    // A trace that could not be finished is no capture, and has said so.
+    if (is_saved || pool()->header().capture_path[0] == '\0') {
       pool()->remove_spool();
     } else {
       base::say("the process ends before its capture is written: `kymo recover` makes it whole");
@@ -347,16 +351,19 @@ MetricId Recorder::describe_metric(const MetricDescription& description) noexcep
   return MetricId{metric != nullptr ? declarations_.describe(*metric, description) : 0};
 }
 
-void Recorder::count_dropped_without_track() noexcept {
-  dropped_without_pool_.fetch_add(1, std::memory_order_seq_cst);
+void Recorder::count_dropped_without_track(Dropped kind) noexcept {
+  dropped_without_pool_.of(kind).fetch_add(1, std::memory_order_seq_cst);
   take_drops_without_pool();
 }
 
 /// Whoever sees both the pool and a drop takes it: the one that counts, or the one that starts the pool.
 void Recorder::take_drops_without_pool() noexcept {
   if (Pool* const current = pool_.load(std::memory_order_seq_cst)) {
-    current->header().dropped_without_track.fetch_add(dropped_without_pool_.exchange(0, std::memory_order_seq_cst),
-                                                      std::memory_order_relaxed);
+    SpoolDrops& counts = current->header().dropped_without_track;
+    for (const Dropped kind : {Dropped::scope, Dropped::other}) {
+      counts.of(kind).fetch_add(dropped_without_pool_.of(kind).exchange(0, std::memory_order_seq_cst),
+                                std::memory_order_relaxed);
+    }
   }
 }
 
