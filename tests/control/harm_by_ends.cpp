@@ -4,6 +4,7 @@
 #include <atomic>
 #include <csetjmp>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -50,6 +51,17 @@ void interrupt(const Call& waiting, void (*handler)(int)) {
     work("meanwhile");
     waiting();
   }
+}
+
+/// Records to a pipe alone, whose reader leaves.
+void lose_the_reader_of_a_trace() {
+  std::printf("%ld\n", static_cast<long>(::getpid()));
+  ::unsetenv("KYMO_RECORD");  // NOLINT(concurrency-mt-unsafe): there is one thread
+  const int reader =
+      ::open(std::getenv("KYMO_TRACE"), O_RDONLY | O_NONBLOCK | O_CLOEXEC);  // NOLINT(concurrency-mt-unsafe)
+  kymo::enable();
+  ::close(reader);
+  work("unread", 100'000);
 }
 
 void flush() {
@@ -101,6 +113,7 @@ Modes end_modes() {
          kymo::enable();
          interrupt(stop, leave);
        }},
+      {"left-trace", lose_the_reader_of_a_trace},
       {"lost-capture", lose_the_capture},
       {"main-thread-ends", end_the_main_thread},
   };

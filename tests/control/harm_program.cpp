@@ -21,7 +21,6 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -377,30 +376,6 @@ void use_smaller_options_of_cpp() {
   work("main");
 }
 
-/// Ends with 77 where the system permits no real-time priority.
-void stay_alone_at_a_real_time_priority() {
-  const sched_param first{1};
-  if (::sched_setscheduler(0, SCHED_FIFO, &first) != 0) {
-    ::_exit(77);
-  }
-  kymo::enable();
-  work("main");
-  require(kymo::flush(), "flush");
-  int ordinary = 0;
-  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
-    std::string name;
-    std::ifstream file(task.path() / "comm");
-    std::getline(file, name);
-    if (name == "kymo-collector" || name == "kymo-states") {
-      const int policy = ::sched_getscheduler(static_cast<pid_t>(std::stoi(task.path().filename().string())));
-      require(policy == SCHED_OTHER, "kymo's threads leave the priority that they inherit");
-      ++ordinary;
-    }
-  }
-  require(ordinary > 0, "the collector has its name");
-  require(::sched_getscheduler(0) == SCHED_FIFO, "the program keeps its priority");
-}
-
 void open_no_port() {
   kymo::enable();
   sample_a_while();
@@ -474,13 +449,13 @@ int main(int argc, char** argv) {
       {"term", [] { end_by_a_signal(SIGTERM); }},
       {"interrupt", [] { end_by_a_signal(SIGINT); }},
       {"known-of-a-signal", keep_what_is_known_of_a_signal},
-      {"real-time", stay_alone_at_a_real_time_priority},
       {"old-options", use_a_smaller_options_structure},
       {"old-options-of-cpp", use_smaller_options_of_cpp},
   };
   modes.merge(end_modes());
   modes.merge(fork_modes());
   modes.merge(disk_modes());
+  modes.merge(thread_modes());
   const auto found = modes.find(argc > 1 ? argv[1] : "");
   if (found == modes.end()) {
     return 2;

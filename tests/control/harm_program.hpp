@@ -24,6 +24,8 @@ Modes fork_modes();
 Modes end_modes();
 /// Those with a disk that stalls.
 Modes disk_modes();
+/// Those whose threads differ from kymo's.
+Modes thread_modes();
 
 inline void require(bool holds, const char* what) {
   if (!holds) {

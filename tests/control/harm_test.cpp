@@ -414,6 +414,34 @@ TEST_F(HarmTest, KymosThreadsDoNotInheritARealTimePriority) {
   EXPECT_EQ(status, 0) << output();
 }
 
+TEST_F(HarmTest, KymosThreadsDoNotInheritFloatingPointTraps) {
+  const int status = run({"trapping"}, {{"KYMO_SAMPLE", "1000"}});
+  if (status == 77) {
+    GTEST_SKIP() << "this processor has no such traps";
+  }
+  EXPECT_EQ(status, 0) << output();
+  EXPECT_EQ(counts(), (Counts{{"trapping", 2000}}));
+}
+
+TEST_F(HarmTest, KymosThreadsHaveRoomOnTheirStacksHoweverSmallThoseOfTheProgramAre) {
+  if (test::has_sanitizer || test::is_emulated) {
+    GTEST_SKIP() << "what sanitizers and emulators add to frames is not the recorder's";
+  }
+  EXPECT_EQ(run({"small-stacks"}), 0) << output();
+  EXPECT_EQ(counts(), (Counts{{"on a small stack", 1000}}));
+}
+
+TEST_F(HarmTest, ATraceThatItsReaderLeavesLeavesNothingInMemory) {
+  const std::string pipe = directory_ / "trace.json";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(run({"left-trace"}, {{"KYMO_TRACE", pipe}}), 0) << output();
+  EXPECT_EQ(output().find("kymo recover"), std::string::npos) << output();
+  const std::string process = output().substr(0, output().find('\n'));
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
+    EXPECT_NE(entry.path().filename().string().find("kymo-" + process + "-"), 0U) << entry.path();
+  }
+}
+
 TEST_F(HarmTest, OptionsOfAnOlderProgramAreTakenAsFarAsTheyGo) {
   EXPECT_EQ(run({"old-options"}), 0) << output();
   EXPECT_EQ(run({"old-options-of-cpp"}), 0) << output();

@@ -121,7 +121,7 @@ TEST_F(FiberTest, AScopeIsClosedByTheThreadThatTheFiberMovedTo) {
 TEST_F(FiberTest, AFiberThatIsEnteredTwiceDropsAndCountsTheSecondThreadsScopes) {
   const Fiber fiber("contested");
   const Pool& pool = *Recorder::instance().pool();
-  const std::uint64_t before = pool.header().dropped_without_track.load();
+  const DropCounts before = pool.header().dropped_without_track.load();
   {
     const FiberGuard guard(fiber);
     KYMO_SCOPE("first");
@@ -132,12 +132,14 @@ TEST_F(FiberTest, AFiberThatIsEnteredTwiceDropsAndCountsTheSecondThreadsScopes) 
         KYMO_SCOPE("second", {"n", 1});
         KYMO_ARG("late", 2);
       }
+      record_metric("a loss of another kind", 1);
       set_thread_name("second thread");
       fiber_leave();
       KYMO_SCOPE("after");
     }).join();
   }
-  EXPECT_EQ(pool.header().dropped_without_track.load(), before + 1);
+  EXPECT_EQ(pool.header().dropped_without_track.load().scopes, before.scopes + 1);
+  EXPECT_EQ(pool.header().dropped_without_track.load().others, before.others + 1);
   const std::vector<EventBatch> batches = recorded();
   EXPECT_EQ(names(scopes_of(batches, "contested")), Names{"first"});
   // Tracks come in the order of their batches, whose borders may lie anywhere.
@@ -274,7 +276,7 @@ TEST_F(FiberTest, FibersThatEndGiveTheirChunksBack) {
   constexpr std::uint64_t fibers = 2'000;
   record_in_short_fibers(fibers);
   const std::vector<EventBatch> batches = recorded();
-  const std::uint64_t without_track = pool.header().dropped_without_track.load();
+  const std::uint64_t without_track = pool.header().dropped_without_track.load().scopes;
   std::uint64_t runs = 0;
   std::uint64_t works = 0;
   for (const SeenScope& scope : test::closed_scopes(batches)) {
@@ -438,7 +440,7 @@ TEST_F(FiberTest, TasksThatMoveBetweenThreadsKeepEveryScopeInOrder) {
 TEST_F(FiberTest, CountsAreAddedWhileOthersRecord) {
   // Threads that fight over one fiber: who gets it records, the others are counted.
   const Fiber fiber("one for all");
-  const std::uint64_t before = Recorder::instance().pool()->header().dropped_without_track.load();
+  const std::uint64_t before = Recorder::instance().pool()->header().dropped_without_track.load().scopes;
   constexpr std::uint64_t turns = test::rounds<std::uint64_t>(10'000);
   std::atomic<std::uint64_t> entered{0};
   std::vector<std::thread> threads;
@@ -460,7 +462,8 @@ TEST_F(FiberTest, CountsAreAddedWhileOthersRecord) {
   for (const SeenScope& scope : scopes_of(batches, "")) {
     runs += scope.name == "one for all" ? 1U : 0U;
   }
-  const std::uint64_t without_track = Recorder::instance().pool()->header().dropped_without_track.load() - before;
+  const std::uint64_t without_track =
+      Recorder::instance().pool()->header().dropped_without_track.load().scopes - before;
   EXPECT_EQ(scopes.size() + runs + dropped_scopes(batches) + without_track, 3 * turns + entered);
   EXPECT_LE(scopes.size(), entered);
 }

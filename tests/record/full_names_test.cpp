@@ -59,6 +59,29 @@ TEST_F(FullNamesTest, ScopesWithNamesTooManyAreCountedAndTheirArgumentsAreNotThe
   EXPECT_EQ(arguments, 2U);
 }
 
+TEST_F(FullNamesTest, ArgumentsSpansAndCategoriesWithoutANameAreCounted) {
+  const TrackId known = track("known");
+  AsyncSpan span("known", "known");
+  emit_span(known, "known", "known", std::chrono::nanoseconds(1), std::chrono::nanoseconds(1));
+  fill_names();
+  {
+    KYMO_SCOPE("parent");
+    kymo_argument_int64("one too many", 1);
+  }
+  span.argument({"one too many", 1});
+  span.end();
+  emit_span(track("one too many"), "known", {}, std::chrono::nanoseconds(1), std::chrono::nanoseconds(1));
+  emit_span(known, "known", "one too many", std::chrono::nanoseconds(1), std::chrono::nanoseconds(1));
+  kymo_flow_at(track("one too many").value(), 1, 1, KYMO_FLOW_BEGIN);
+  const std::vector<EventBatch> batches = recorded();
+  EXPECT_EQ(dropped(batches).others, 5U);
+  std::size_t spans = 0;
+  for (const EventBatch& batch : batches) {
+    spans += batch.spans.size();
+  }
+  EXPECT_EQ(spans, 3U);
+}
+
 TEST_F(FullNamesTest, AWaitForALockWithoutANameIsCounted) {
   fill_names();
   Lockable<std::timed_mutex> mutex("nameless");

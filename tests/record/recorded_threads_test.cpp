@@ -13,11 +13,15 @@
 #include <thread>
 #include <vector>
 
+#include <limits.h>
+#include <pthread.h>
+
 #include <kymo/kymo.hpp>
 
 #include "record/hot/track_writer.hpp"
 #include "record/recording_fixture.hpp"
 #include "support/rounds.hpp"
+#include "support/wait_until.hpp"
 
 namespace kymo::record {
 namespace {
@@ -40,6 +44,39 @@ TEST_F(RecordingTest, EveryScopeOfManyThreadsIsRecordedOrCounted) {
   }
   const std::vector<EventBatch> batches = recorded();
   EXPECT_EQ(test::closed_scopes(batches).size() + dropped_scopes(batches), threads * scopes_each);
+}
+
+TEST_F(RecordingTest, ThreadsThatRecordWhileTheirLastDestructorsRunReturnTheirSlots) {
+  if (test::is_emulated) {
+    GTEST_SKIP() << "an emulator's threads are not the kernel's";
+  }
+  static pthread_key_t key;
+  // Set anew in each of its calls, it is called in every round of destructors.
+  const auto record_again = [](void* value) {
+    { KYMO_SCOPE("cleanup"); }
+    ::pthread_setspecific(key, value);
+  };
+  ASSERT_EQ(::pthread_key_create(&key, record_again), 0);
+  Pool& pool = *Recorder::instance().pool();
+  const auto active_slots = [&pool] {
+    std::uint32_t active = 0;
+    for (std::uint32_t i = 1; i < pool.slot_count(); ++i) {
+      active += pool.slot(i).state.load() == SlotState::active ? 1U : 0U;
+    }
+    return active;
+  };
+  { KYMO_SCOPE("this thread"); }
+  const std::uint32_t before = active_slots();
+  constexpr std::size_t threads = 20;
+  for (std::size_t i = 0; i < threads; ++i) {
+    std::thread([] { ::pthread_setspecific(key, &key); }).join();
+  }
+  EXPECT_TRUE(test::wait_until([&] {
+    static_cast<void>(recorded());
+    return active_slots() <= before;
+  }));
+  EXPECT_EQ(::pthread_key_delete(key), 0);
+  EXPECT_EQ(test::closed_scopes(recorded()).size(), 1 + threads * PTHREAD_DESTRUCTOR_ITERATIONS);
 }
 
 /// Each records so fast, for a moment, that it would fill a large chunk in no time.
@@ -254,7 +291,7 @@ TEST_F(RecordingTest, TenThousandShortThreadsLeakNothing) {
     std::thread([] { KYMO_SCOPE("short"); }).join();
   }
   const std::vector<EventBatch> batches = recorded();
-  const std::uint64_t without_track = pool.header().dropped_without_track.load();
+  const std::uint64_t without_track = pool.header().dropped_without_track.load().scopes;
   EXPECT_EQ(test::closed_scopes(batches).size() + dropped_scopes(batches) + without_track, threads);
   // The log of declarations and this thread may have moved on to large chunks.
   EXPECT_GE(pool.header().free_count.load() + 2 * pieces_a_chunk, free_before);

@@ -51,20 +51,24 @@ class RecordingTest : public ::testing::Test {
 };
 
 /// What all tracks have lost, as the batches state it.
-inline std::uint64_t dropped_scopes(const std::vector<EventBatch>& batches) {
-  std::map<TrackId, std::uint64_t> dropped;
+inline DropCounts dropped(const std::vector<EventBatch>& batches) {
+  std::map<TrackId, DropCounts> by_track;
   for (const EventBatch& batch : batches) {
     for (const ScopeRun& run : batch.runs) {
       if (run.track) {
-        dropped[run.track] = run.dropped_scopes;
+        by_track[run.track] = {run.dropped_scopes, run.dropped_others};
       }
     }
   }
-  std::uint64_t total = 0;
-  for (const auto& [track, count] : dropped) {
-    total += count;
+  DropCounts total;
+  for (const auto& [track, counts] : by_track) {
+    total.scopes += counts.scopes;
+    total.others += counts.others;
   }
   return total;
+}
+inline std::uint64_t dropped_scopes(const std::vector<EventBatch>& batches) {
+  return dropped(batches).scopes;
 }
 
 /// Takes no batch while its gate is shut.

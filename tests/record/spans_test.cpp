@@ -42,6 +42,32 @@ TEST_F(SpansTest, AsyncSpansEndOnOtherThreadsWithTheirArguments) {
   EXPECT_EQ(arguments[0].bits, 200U);
 }
 
+TEST_F(SpansTest, WhatIsStatedTooFarFromZeroIsDroppedAndCountedAndNothingElseIs) {
+  const TrackId gpu = track("GPU");
+  constexpr std::int64_t farthest = std::numeric_limits<std::int64_t>::max();
+  const auto emit = [gpu](std::int64_t start_ns, std::int64_t duration_ns) {
+    emit_span(gpu, "kernel", {}, std::chrono::nanoseconds(start_ns), std::chrono::nanoseconds(duration_ns));
+  };
+  constexpr int rounds = 100;
+  for (int i = 0; i < rounds; ++i) {
+    KYMO_SCOPE("before");
+    emit(farthest, 10);
+    emit(-farthest - 1, 10);
+    emit(10, farthest);
+    kymo_flow_at(gpu.value(), farthest, 1, KYMO_FLOW_BEGIN);
+    emit(farthest / 8, 10);
+    KYMO_SCOPE("after");
+  }
+  const std::vector<EventBatch> batches = recorded();
+  EXPECT_EQ(test::closed_scopes(batches).size(), std::size_t{2} * rounds);
+  EXPECT_EQ(dropped(batches).others, std::uint64_t{4} * rounds);
+  std::size_t spans = 0;
+  for (const EventBatch& batch : batches) {
+    spans += batch.spans.size();
+  }
+  EXPECT_EQ(spans, std::size_t{rounds});
+}
+
 TEST_F(SpansTest, AnAsyncSpanIsNoPartOfALaterRecording) {
   AsyncSpan before("requests", "before");
   EXPECT_EQ(recorded().back().async_begins.size(), 1U);

@@ -295,9 +295,13 @@ std::vector<std::string> SpoolReader::decode(CaptureCoverage coverage,
       }
     }
   }
-  if (const std::uint64_t dropped = own_drops(header().dropped_without_track.load(std::memory_order_relaxed),
-                                              header().stated_without_track.load(std::memory_order_relaxed))) {
-    batch.runs.emplace_back().dropped_scopes = dropped;
+  const record::DropCounts trackless = header().dropped_without_track.load();
+  const record::DropCounts stated = header().stated_without_track.load();
+  const record::DropCounts own{own_drops(trackless.scopes, stated.scopes), own_drops(trackless.others, stated.others)};
+  if (!(own == record::DropCounts{})) {
+    ScopeRun& run = batch.runs.emplace_back();
+    run.dropped_scopes = own.scopes;
+    run.dropped_others = own.others;
   }
   hand_on(nullptr);
   return notes;

@@ -156,7 +156,13 @@ void Collector::drain_track(TrackCursor& cursor) {
     auto [end, is_last, next] = readable_words(chunk, cursor.published, pool_.words_of(cursor.chunk));
     end = std::min(end, pool_.words_of(cursor.chunk));
     if (end > cursor.offset) {
-      cursor.decoder.decode({chunk.words + cursor.offset, end - cursor.offset}, batch_, context);
+      const std::span<const std::uint64_t> words(chunk.words + cursor.offset, end - cursor.offset);
+      if (const std::size_t taken = cursor.decoder.decode(words, batch_, context); taken != words.size()) {
+        cursor.decoder.skip(words.size() - taken);
+        static base::SayOnce say_damaged;
+        say_damaged("something wrote into the memory of kymo's events: some of what was recorded cannot be read");
+        cursor.slot->dropped_others.fetch_add(1, std::memory_order_relaxed);
+      }
       if (const std::uint64_t lost = async_spans_.take_lost(); lost != 0) {
         cursor.slot->dropped_others.fetch_add(lost, std::memory_order_relaxed);
       }
@@ -235,7 +241,7 @@ void Collector::take_new_declarations() {
 
 /// Events dropped for lack of room leave no other event to report them with.
 bool Collector::has_unstated_drops() const {
-  return pool_.header().dropped_without_track.load(std::memory_order_relaxed) != dropped_without_track_ ||
+  return !(pool_.header().dropped_without_track.load() == dropped_without_track_) ||
          std::any_of(busy_.begin(), busy_.end(),
                      [](const TrackCursor* cursor) { return cursor->has_unstated_drops(); });
 }
@@ -282,10 +288,12 @@ void Collector::state_every_track(bool includes_quiet) {
       run.dropped_others = cursor->dropped_others = others;
     }
   }
-  const std::uint64_t dropped = pool_.header().dropped_without_track.load(std::memory_order_relaxed);
-  if (dropped != dropped_without_track_ || (includes_quiet && dropped != 0)) {
+  const DropCounts dropped = pool_.header().dropped_without_track.load();
+  if (!(dropped == dropped_without_track_) || (includes_quiet && !(dropped == DropCounts{}))) {
     dropped_without_track_ = dropped;
-    batch_.runs.emplace_back().dropped_scopes = dropped;
+    ScopeRun& run = batch_.runs.emplace_back();
+    run.dropped_scopes = dropped.scopes;
+    run.dropped_others = dropped.others;
   }
 }
 
@@ -298,8 +306,8 @@ void Collector::forget_dropped() {
     cursor->dropped_scopes = 0;
     cursor->dropped_others = 0;
   }
-  pool_.header().dropped_without_track.store(0, std::memory_order_relaxed);
-  dropped_without_track_ = 0;
+  pool_.header().dropped_without_track.store({});
+  dropped_without_track_ = {};
 }
 
 void Collector::hand_on() {
@@ -393,7 +401,7 @@ void Collector::give_back() {
   if (is_log_begun_) {
     state_written(log_taken_chunk_, log_taken_offset_);
   }
-  pool_.header().stated_without_track.store(dropped_without_track_, std::memory_order_relaxed);
+  pool_.header().stated_without_track.store(dropped_without_track_);
   samples_.forget();
   batch_words_ = 0;
   clear_batch(batch_);

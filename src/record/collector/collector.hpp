@@ -18,6 +18,7 @@
 #include <kymo/sink.hpp>
 
 #include "base/declaration_set.hpp"
+#include "base/system/own_thread.hpp"
 #include "record/clock/clock_map.hpp"
 #include "record/collector/observer.hpp"
 #include "record/collector/track_decoder.hpp"
@@ -167,7 +168,7 @@ class Collector {
   std::vector<std::uint64_t> handles_;  // of the sinks
   bool is_ended_ = false;
 
-  std::thread thread_;
+  base::OwnThread thread_;
   std::atomic<std::thread::id> thread_id_{};
   std::atomic<bool> is_stopping_{false};
   std::atomic<bool> is_held_{false};
@@ -193,7 +194,7 @@ class Collector {
   std::vector<std::uint32_t> chunks_read_;
   EventBatch batch_;
   std::size_t batch_words_ = 0;
-  std::uint64_t dropped_without_track_ = 0;
+  DropCounts dropped_without_track_;
   SampleGatherer samples_;
   AsyncSpans async_spans_;
   Observer observer_ = nullptr;    // once asked

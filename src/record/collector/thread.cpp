@@ -1,6 +1,5 @@
 // The collector's thread and its sleep.
 #include <algorithm>
-#include <csignal>
 #include <cstdlib>
 #include <ctime>
 #include <exception>
@@ -8,14 +7,10 @@
 #include <string>
 #include <thread>
 
-#include <pthread.h>
-
 #include "base/system/clock.hpp"
 #include "base/system/futex.hpp"
 #include "base/system/message.hpp"
-#include "base/system/scheduling.hpp"
 #include "base/system/system.hpp"
-#include "base/system/unchecked.hpp"
 #include "record/collector/parts.hpp"
 #include "record/pool/collector_sleep.hpp"
 #include "record/pool/spool_sweep.hpp"
@@ -52,24 +47,11 @@ bool Collector::stop(std::chrono::nanoseconds timeout) noexcept {
 
 void Collector::start(bool is_held) {
   is_held_.store(is_held, std::memory_order_relaxed);
-  // Signals belong to the program: this thread handles none.
-  sigset_t all;
-  sigset_t previous;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &previous);
-  try {
-    thread_ = std::thread([this] {
-      const base::Unchecked unchecked;
-      thread_id_.store(std::this_thread::get_id(), std::memory_order_relaxed);
-      base::leave_real_time();
-      base::name_this_thread("kymo-collector");
-      run();
-    });
-  } catch (...) {
-    ::pthread_sigmask(SIG_SETMASK, &previous, nullptr);
-    throw;
-  }
-  ::pthread_sigmask(SIG_SETMASK, &previous, nullptr);
+  thread_ = base::OwnThread([this] {
+    thread_id_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+    base::name_this_thread("kymo-collector");
+    run();
+  });
 }
 
 void Collector::run() {

@@ -11,17 +11,6 @@
 
 namespace kymo::record {
 
-namespace {
-
-/// Times from programs are clamped to this distance from zero.
-constexpr std::int64_t farthest_ns = std::numeric_limits<std::int64_t>::max() / 4;
-
-bool is_sound_time(std::int64_t time_ns) {
-  return time_ns >= -farthest_ns && time_ns <= farthest_ns;
-}
-
-}  // namespace
-
 void SampleGatherer::add(EventBatch& batch, MetricId metric, std::int64_t time_ns, double value, std::uint8_t flags) {
   constexpr std::size_t most_metrics = std::size_t{1} << 20U;
   const std::size_t index = metric.index();
@@ -72,7 +61,7 @@ std::size_t TrackDecoder::decode_span(std::span<const std::uint64_t> words, std:
   span.category = NameId{static_cast<std::uint32_t>(words[0] >> 32U)};
   span.start_ns = static_cast<std::int64_t>(words[1]);
   span.duration_ns = static_cast<std::int64_t>(words[2]);
-  if (!is_sound_time(span.start_ns) || span.duration_ns < 0 || span.duration_ns > farthest_ns) {
+  if (!is_near_time(span.start_ns) || span.duration_ns < 0 || !is_near_time(span.duration_ns)) {
     return 0;
   }
   span.first_argument = static_cast<std::uint32_t>(batch.span_arguments.size());
@@ -173,7 +162,7 @@ std::size_t TrackDecoder::decode_event(std::span<const std::uint64_t> words, std
       break;
     case EventKind::flow_at:
       is_sound = needs(2) && own_bits >> 32U <= static_cast<std::uint64_t>(FlowPhase::end) &&
-                 is_sound_time(static_cast<std::int64_t>(payload[1]));
+                 is_near_time(static_cast<std::int64_t>(payload[1]));
       if (is_sound) {
         batch.flows.push_back({TrackId{static_cast<std::uint32_t>(own_bits)}, static_cast<FlowPhase>(own_bits >> 32U),
                                static_cast<std::int64_t>(payload[1]), payload[0]});

@@ -98,16 +98,6 @@ HookThread* make_hook_thread() noexcept {
   return hook_thread;
 }
 
-/// Counts an unrecorded scope.
-void count_dropped() noexcept {
-  notice_fork();
-  if (TrackSlot* const slot = current_slot()) {
-    slot->dropped_scopes.fetch_add(1, std::memory_order_relaxed);
-  } else {
-    Recorder::instance().count_dropped_without_track();
-  }
-}
-
 /// Counts a function for which there is no frame, so that its exit is not taken for that of an outer call of it.
 __attribute__((noinline)) void enter_without_frame(HookThread& thread) noexcept {
   // A handler that comes in between leaves a count that is not 0, and then not the place.
@@ -138,7 +128,7 @@ inline void push(HookThread& thread, const void* function, const void* call_site
   const std::uint32_t depth = thread.depth;
   if (depth == HookThread::most_frames) {
     Call::run([&thread] {
-      count_dropped();
+      count_dropped(Dropped::scope);
       enter_without_frame(thread);
     });
     return;
@@ -154,7 +144,7 @@ inline void push(HookThread& thread, const void* function, const void* call_site
 
 /// Counts a scope that cannot be recorded and keeps it open: arguments recorded inside do not belong to its caller.
 detail::ScopeToken drop_scope() noexcept {
-  count_dropped();
+  count_dropped(Dropped::scope);
   return detail::leave_out_scope();
 }
 
@@ -195,7 +185,7 @@ __attribute__((noinline)) void enter_slow(const void* function, const void* call
   const bool is_silent = entry != nullptr && (entry->is_filtered || detail::is_left_out(entry->site));
   if (thread == nullptr) {
     if (!is_silent) {
-      count_dropped();
+      count_dropped(Dropped::scope);
     }
   } else if (entry == nullptr) {
     push<HookCall>(*thread, function, call_site, drop_scope);

@@ -37,6 +37,8 @@ void add_argument(const Argument& argument) noexcept {
   std::uint32_t name = Recorder::instance().id_of(NameSpace::text, argument.name);
   if (name != 0) {
     kymo::detail::record_arguments(name, &argument, 1);
+  } else {
+    kymo::record::count_dropped(kymo::record::Dropped::other);
   }
 }
 
@@ -193,7 +195,12 @@ void kymo_flow(uint64_t flow_id, int phase) {
 }
 
 void kymo_flow_at(uint32_t track, int64_t time_ns, uint64_t flow_id, int phase) {
-  if (track != 0 && Recorder::instance().is_on()) {
+  if (!Recorder::instance().is_on()) {
+    return;
+  }
+  if (track == 0 || !kymo::record::is_near_time(time_ns)) {
+    kymo::record::count_dropped(kymo::record::Dropped::other);
+  } else {
     const bool is_end = phase == KYMO_FLOW_BEGIN || phase == KYMO_FLOW_END;
     const auto kept_phase = static_cast<std::uint64_t>(is_end ? phase : KYMO_FLOW_STEP);
     const std::array<std::uint64_t, 2> words{flow_id, static_cast<std::uint64_t>(time_ns)};

@@ -46,12 +46,7 @@ std::uint64_t to_bits(double value) noexcept {
 
 /// Counts an event whose name could not be declared: the pool is empty or there are too many names.
 void drop_event() noexcept {
-  record::notice_fork();
-  if (record::TrackSlot* const slot = record::current_slot()) {
-    slot->dropped_others.fetch_add(1, std::memory_order_relaxed);
-  } else {
-    Recorder::instance().count_dropped_without_track();
-  }
+  record::count_dropped(record::Dropped::other);
 }
 
 void sample(std::string_view name, double value, std::string_view unit) noexcept {
@@ -234,11 +229,16 @@ AsyncSpan& AsyncSpan::operator=(AsyncSpan&& other) noexcept {
 }
 
 void AsyncSpan::argument(const Argument& argument) noexcept {
-  const NameId name{id_ != 0 && is_on() ? Recorder::instance().id_of(NameSpace::text, argument.name) : 0};
-  if (name) {
-    const std::array<std::uint64_t, 1> words{id_};
-    write_with_arguments(EventKind::async_argument, 0, words, {&argument, 1}, {{name}});
+  if (id_ == 0 || !is_on()) {
+    return;
   }
+  const NameId name{Recorder::instance().id_of(NameSpace::text, argument.name)};
+  if (!name) {
+    drop_event();
+    return;
+  }
+  const std::array<std::uint64_t, 1> words{id_};
+  write_with_arguments(EventKind::async_argument, 0, words, {&argument, 1}, {{name}});
 }
 
 void AsyncSpan::end() noexcept {
@@ -273,16 +273,23 @@ namespace detail {
 
 void emit_span(TrackId track, Text name, Text category, std::int64_t start_ns, std::int64_t duration_ns,
                const Argument* arguments, std::size_t count) noexcept {
-  if (!track || !is_on()) {
+  if (!is_on()) {
     return;
   }
   Recorder& recorder = Recorder::instance();
   static_cast<void>(recorder.pool_for_events());
+  if (!track || !record::is_near_time(start_ns) || !record::is_near_time(duration_ns)) {
+    drop_event();
+    return;
+  }
   const NameId name_id{recorder.id_of(NameSpace::text, name)};
   const NameId category_id{category.empty() ? 0 : recorder.id_of(NameSpace::text, category)};
   if (!name_id) {
     drop_event();
     return;
+  }
+  if (!category_id && !category.empty()) {
+    drop_event();
   }
   const std::array<std::uint64_t, 3> words{name_id.value() | (std::uint64_t{category_id.value()} << 32U),
                                            static_cast<std::uint64_t>(start_ns),

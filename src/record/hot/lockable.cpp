@@ -125,16 +125,6 @@ std::uint32_t hold_name(InternedName& lane) noexcept {
   return id;
 }
 
-/// Counts a hold that found no room or has no name.
-void drop_hold() noexcept {
-  notice_fork();
-  if (TrackSlot* const slot = current_slot()) {
-    slot->dropped_others.fetch_add(1, std::memory_order_relaxed);
-  } else {
-    Recorder::instance().count_dropped_without_track();
-  }
-}
-
 /// The site of waits for a lock held by `holder`.
 kymo_site* wait_site(detail::LockState& lock, std::string_view holder) noexcept {
   NameText key;
@@ -263,7 +253,7 @@ KYMO_API void kymo_lock_held_v1(const detail::LockHold* hold) {
   const std::uint32_t name = lane != nullptr ? hold_name(*lane) : 0;
   const std::uint32_t by = holder != nullptr ? id_of(*holder) : 0;
   if (track == 0 || name == 0) {
-    drop_hold();
+    count_dropped(Dropped::other);
     return;
   }
   const std::array<std::uint64_t, 2> words{name | (std::uint64_t{by} << 32U), hold->start};

@@ -85,7 +85,7 @@ std::uint64_t open_after_look(kymo_site& site) noexcept {
 __attribute__((noinline)) std::uint64_t open_slowly(kymo_site* site) noexcept {
   TrackSlot* const slot = slot_for_write();
   if (slot == nullptr) {
-    Recorder::instance().count_dropped_without_track();
+    Recorder::instance().count_dropped_without_track(Dropped::scope);
     return detail::nothing_to_close.word;
   }
   std::uint64_t token = 0;

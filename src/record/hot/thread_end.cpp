@@ -18,8 +18,12 @@ constexpr pthread_key_t first_allocated_key = ~pthread_key_t{0};
 pthread_key_t thread_end_key;
 bool is_thread_end_told = false;
 
+/// The key's value in a thread of which another destructor may still record, after the last call of ours.
+char ending;
+
 void on_thread_end(void* /*mark*/) {
   detach_thread();
+  ::pthread_setspecific(thread_end_key, &ending);
 }
 
 /// Runs when the library is loaded, before the program creates keys of its own.
@@ -31,7 +35,8 @@ __attribute__((constructor)) void make_thread_end_key() {
 }  // namespace
 
 void watch_thread_end() noexcept {
-  if (is_thread_end_told) {
+  const bool is_ending = is_thread_end_told && ::pthread_getspecific(thread_end_key) == &ending;
+  if (is_thread_end_told && !is_ending) {
     ::pthread_setspecific(thread_end_key, &thread_end_key);
   } else if (TrackSlot* const slot = thread_slot()) {
     slot->is_unwatched.store(true, std::memory_order_relaxed);

@@ -331,6 +331,15 @@ std::uint64_t* SlotWrite::make_room(std::size_t words) noexcept {
   return cursor();
 }
 
+void count_dropped(Dropped kind) noexcept {
+  notice_fork();
+  if (TrackSlot* const slot = current_slot()) {
+    (kind == Dropped::scope ? slot->dropped_scopes : slot->dropped_others).fetch_add(1, std::memory_order_relaxed);
+  } else {
+    Recorder::instance().count_dropped_without_track(kind);
+  }
+}
+
 bool write_event(EventKind kind, std::uint64_t own_bits, std::span<const std::uint64_t> words,
                  std::string_view text) noexcept {
   return write_event_at(event_time(), kind, own_bits, words, text);
@@ -340,7 +349,7 @@ EventWrite::EventWrite(std::uint64_t time, EventKind kind, std::uint64_t own_bit
     : size_(size) {
   TrackSlot* const slot = slot_for_write();
   if (slot == nullptr) {
-    Recorder::instance().count_dropped_without_track();
+    Recorder::instance().count_dropped_without_track(Dropped::other);
     return;
   }
   SlotWrite& write = write_.emplace(*slot);

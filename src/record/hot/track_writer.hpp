@@ -132,6 +132,9 @@ bool write_event_with(EventKind kind, std::uint64_t own_bits, std::size_t size, 
   return write.payload() != nullptr;
 }
 
+/// Counts an event that is not recorded, on the calling thread's track if it has one.
+void count_dropped(Dropped kind) noexcept;
+
 /// Writes an event of several words on the calling thread's track: its kind and own bits, then `words`, then the bytes
 /// of `text`. False if it was dropped, which is counted.
 bool write_event(EventKind kind, std::uint64_t own_bits, std::span<const std::uint64_t> words,

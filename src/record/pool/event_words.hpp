@@ -27,6 +27,13 @@ enum class EventKind : std::uint8_t {
   hold = 12,       ///< own bits: track of the lock; then name | holder << 32, the counter when it was taken
 };
 
+/// Times and durations that programs state are nearer to zero than this: sums of them have room. About 73 years.
+inline constexpr std::int64_t farthest_ns = std::int64_t{1} << 61U;
+
+constexpr bool is_near_time(std::int64_t time_ns) {
+  return time_ns > -farthest_ns && time_ns < farthest_ns;
+}
+
 inline constexpr std::size_t longest_argument_text = 256;
 inline constexpr std::size_t longest_message = 4096;
 inline constexpr std::size_t most_span_arguments = 16;

@@ -25,7 +25,7 @@
 namespace kymo::record {
 
 inline constexpr std::uint64_t spool_magic = 0x31304C4F4F50534BU;  // "KSPOOL01"
-inline constexpr std::uint32_t spool_version = 5;
+inline constexpr std::uint32_t spool_version = 6;
 inline constexpr std::size_t chunk_bytes = 64 * 1024;
 inline constexpr std::size_t small_chunk_bytes = 2 * 1024;
 inline constexpr std::uint32_t pieces_a_chunk = chunk_bytes / small_chunk_bytes;
@@ -45,6 +45,35 @@ struct SpoolPair {
   std::uint64_t counter;
   std::int64_t monotonic_ns;
   std::uint64_t bracket;
+};
+
+enum class Dropped { scope, other };
+
+/// Numbers of dropped events.
+struct DropCounts {
+  std::uint64_t scopes = 0;
+  std::uint64_t others = 0;
+
+  friend bool operator==(const DropCounts& one, const DropCounts& other) noexcept {
+    return one.scopes == other.scopes && one.others == other.others;
+  }
+};
+
+/// The same in the spool's format.
+struct SpoolDrops {
+  std::atomic<std::uint64_t> scopes;
+  std::atomic<std::uint64_t> others;
+
+  [[nodiscard]] DropCounts load() const noexcept {
+    return {scopes.load(std::memory_order_relaxed), others.load(std::memory_order_relaxed)};
+  }
+  void store(const DropCounts& counts) noexcept {
+    scopes.store(counts.scopes, std::memory_order_relaxed);
+    others.store(counts.others, std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::atomic<std::uint64_t>& of(Dropped kind) noexcept {
+    return kind == Dropped::scope ? scopes : others;
+  }
 };
 
 struct SpoolHeader {
@@ -80,12 +109,12 @@ struct SpoolHeader {
   std::atomic<std::uint32_t> trigger_requests;
   std::atomic<std::uint32_t> trigger_done;  ///< futex: requests answered
   std::atomic<std::uint32_t> crash_requests;
-  std::atomic<std::uint32_t> crash_done;             ///< futex
-  std::atomic<std::uint32_t> end_requests;           ///< the process is ending: captures have to be closed
-  std::atomic<std::uint32_t> end_done;               ///< futex
-  std::atomic<std::uint64_t> dropped_without_track;  ///< dropped events of threads without a track
-  std::atomic<std::uint64_t> stated_without_track;   ///< of these, those reported to sinks
-  std::atomic<std::uint64_t> pair_count;             ///< pairs ever written; the newest is at (pair_count - 1) % 64
+  std::atomic<std::uint32_t> crash_done;    ///< futex
+  std::atomic<std::uint32_t> end_requests;  ///< the process is ending: captures have to be closed
+  std::atomic<std::uint32_t> end_done;      ///< futex
+  SpoolDrops dropped_without_track;         ///< dropped events of threads without a track
+  SpoolDrops stated_without_track;          ///< of these, those reported to sinks
+  std::atomic<std::uint64_t> pair_count;    ///< pairs ever written; the newest is at (pair_count - 1) % 64
   SpoolPair pairs[spool_pair_count];
 
   /// In `writing`: the last batch for a capture could not be written, so its words are here alone.

@@ -149,7 +149,7 @@ void Recorder::after_fork_in_child() noexcept {
   }
   is_finishing_.store(false, std::memory_order_relaxed);
   frames_.store(0, std::memory_order_relaxed);
-  dropped_without_pool_.store(0, std::memory_order_relaxed);
+  dropped_without_pool_.store({});
   declarations_.detach();
   unlock_after_fork();
 }

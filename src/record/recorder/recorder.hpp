@@ -141,7 +141,7 @@ class Recorder {
   /// The id of a metric, declared or given a new description. 0 if that is impossible at the moment.
   [[nodiscard]] MetricId describe_metric(const MetricDescription& description) noexcept;
 
-  void count_dropped_without_track() noexcept;
+  void count_dropped_without_track(Dropped kind) noexcept;
   /// For the crash handler: asks the collector to write, and waits at most `timeout`. Async-signal-safe.
   void write_before_crash(std::chrono::nanoseconds timeout) noexcept;
   /// For ending signals: asks the collector to finish all sinks, and waits at most `timeout`. Async-signal-safe.
@@ -178,7 +178,7 @@ class Recorder {
   std::atomic<bool> is_on_{false};
   std::atomic<std::uint32_t> scopes_off_{0};
   std::atomic<std::uint64_t> frames_{0};
-  std::atomic<std::uint64_t> dropped_without_pool_{0};  // in a process that has not started
+  SpoolDrops dropped_without_pool_{};  // in a process that has not started
 };
 
 namespace detail_of_recorder {

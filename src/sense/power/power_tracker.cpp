@@ -7,12 +7,12 @@
 #include <limits>
 #include <mutex>
 #include <stdexcept>
-#include <thread>
 #include <utility>
 
 #include <kymo/power.hpp>
 
 #include "base/system/clock.hpp"
+#include "base/system/own_thread.hpp"
 
 namespace kymo {
 
@@ -176,7 +176,7 @@ class PowerTracker::Implementation {
       ends_ = false;
     }
     sample(base::monotonic_now_ns());
-    thread_ = std::thread([this] { run(); });
+    thread_ = base::OwnThread([this] { run(); });
     return true;
   }
 
@@ -247,7 +247,7 @@ class PowerTracker::Implementation {
   EnergySum sum_;
   std::deque<PowerSample> samples_;
   bool ends_ = false;
-  std::thread thread_;
+  base::OwnThread thread_;
 };
 
 PowerTracker::PowerTracker(PowerSource& source, double hz) : PowerTracker(source, PowerTrackerOptions{hz, {}, 0}) {}

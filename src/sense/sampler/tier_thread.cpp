@@ -1,11 +1,9 @@
 #include "sense/sampler/tier_thread.hpp"
 #include "base/system/clock.hpp"
 
-#include <pthread.h>
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <csignal>
 #include <cstdio>
 #include <ctime>
 #include <utility>
@@ -14,7 +12,6 @@
 
 #include "base/system/message.hpp"
 #include "base/system/system.hpp"
-#include "base/system/unchecked.hpp"
 #include "base/text/pattern_list.hpp"
 
 namespace kymo::sense {
@@ -247,13 +244,8 @@ void TierThread::start(SamplingState& state) {
     timer_.open();
     has_ended_ = false;
   }
-  sigset_t all;
-  sigset_t previous;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &previous);
   try {
-    thread_ = std::thread([this, &state] {
-      const base::Unchecked unchecked;
+    thread_ = base::OwnThread([this, &state] {
       try {
         run(state);
       } catch (const std::exception&) {
@@ -270,7 +262,6 @@ void TierThread::start(SamplingState& state) {
     base::say(std::string("no thread for the sampler's ") + name_of(tier_) + " tier: it is not sampled");
     is_warm_ = true;
   }
-  ::pthread_sigmask(SIG_SETMASK, &previous, nullptr);
 }
 
 void TierThread::join() noexcept {

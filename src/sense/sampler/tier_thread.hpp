@@ -10,13 +10,13 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include <kymo/metric.hpp>
 #include <kymo/sampler.hpp>
 
+#include "base/system/own_thread.hpp"
 #include "sense/common/sensor.hpp"
 #include "sense/sampler/deadline_timer.hpp"
 #include "sense/sampler/stop_signal.hpp"
@@ -158,7 +158,7 @@ class TierThread {
   std::vector<MetricSample> samples_;
   std::vector<SensorFeed> added_;  // guarded by mutex_
   std::atomic<bool> has_added_{false};
-  std::thread thread_;
+  base::OwnThread thread_;
   bool has_ended_ = true;  // guarded by mutex_
   std::int64_t period_ns_ = 0;
   std::int64_t deadline_ns_ = 0;  // of the tier itself; for a tier that is not counted, when it keeps its account

@@ -1,21 +1,17 @@
 #include "threads/states/own_threads.hpp"
 
 #include <cerrno>
-#include <csignal>
 #include <exception>
 #include <utility>
 #include <vector>
 
 #include <poll.h>
-#include <pthread.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/system/clock.hpp"
 #include "base/system/message.hpp"
-#include "base/system/scheduling.hpp"
 #include "base/system/system.hpp"
-#include "base/system/unchecked.hpp"
 
 namespace kymo::threads {
 namespace {
@@ -32,23 +28,15 @@ void add_fact(EventBatch& batch, const char* key, std::string value) {
 
 OwnThreads::OwnThreads() {
   wake_ = base::KnownFile(base::move_high(base::FileDescriptor(::eventfd(0, EFD_CLOEXEC))));
-  // Signals are the program's: none is handled here.
-  sigset_t all;
-  sigset_t previous;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &previous);
   try {
-    thread_ = std::thread([this, caller = RunningThread::calling()] { run(caller); });
+    thread_ = base::OwnThread([this, caller = RunningThread::calling()] { run(caller); });
   } catch (const std::exception& failure) {
     refusal_ = {EAGAIN, failure.what(), {}};
     has_answer_.store(true, std::memory_order_release);
   }
-  ::pthread_sigmask(SIG_SETMASK, &previous, nullptr);
 }
 
 void OwnThreads::run(const RunningThread& caller) {
-  const base::Unchecked unchecked;
-  base::leave_real_time();
   base::name_this_thread("kymo-states");
   try {
     refusal_ = events_.attach_own(caller);

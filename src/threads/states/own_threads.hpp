@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
-#include <thread>
 
 #include <kymo/events.hpp>
 
 #include "base/system/file.hpp"
+#include "base/system/own_thread.hpp"
 #include "threads/states/run_states.hpp"
 #include "threads/states/source.hpp"
 #include "threads/states/switch_events.hpp"
@@ -66,7 +66,7 @@ class OwnThreads {
   std::atomic<bool> is_settled_{false};  // no event is opened or closed now
   std::atomic<bool> is_stopping_{false};
   base::KnownFile wake_;  // an eventfd, readable from stop() on
-  std::thread thread_;
+  base::OwnThread thread_;
 };
 
 }  // namespace kymo::threads
