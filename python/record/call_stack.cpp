@@ -38,14 +38,15 @@ bool has_room_for(std::uint64_t count) {
 
 }  // namespace
 
+__thread CallStack* CallStack::of_this_thread_ __attribute__((tls_model("initial-exec"))) = nullptr;
+
 CallStack& CallStack::of_thread() {
-  static __thread CallStack* stack __attribute__((tls_model("initial-exec"))) = nullptr;
-  if (stack == nullptr) {
-    // Deleted with the thread. Reads use `stack`, which needs no function call.
+  if (of_this_thread_ == nullptr) {
+    // Deleted with the thread. Reads use the pointer, which needs no function call.
     thread_local const std::unique_ptr<CallStack> owned(new CallStack);
-    stack = owned.get();
+    of_this_thread_ = owned.get();
   }
-  return *stack;
+  return *of_this_thread_;
 }
 
 /// Defers the open unless there would be no room to write it later: a new chunk cannot hold earlier times. In that case
@@ -95,6 +96,16 @@ void CallStack::write_held_back() {
     --held_back_;
   }
   held_back_ = 0;
+}
+
+void CallStack::begin_child() {
+  left_out_ = 0;
+  if (of_this_thread_ != nullptr) {
+    for (Call& call : of_this_thread_->calls_) {
+      call.start = 0;
+    }
+    of_this_thread_->held_back_ = 0;
+  }
 }
 
 void CallStack::pop_all() {

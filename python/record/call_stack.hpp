@@ -24,8 +24,8 @@ class CallStack {
   [[nodiscard]] static bool has_shortest() { return shortest_ != 0; }
   /// Number of calls left out, for all threads.
   [[nodiscard]] static std::uint64_t left_out() { return left_out_; }
-  /// Resets the count in a forked child.
-  static void forget_left_out() { left_out_ = 0; }
+  /// In a forked child, the calls that are open belong to the parent, and so does the count.
+  static void begin_child();
 
   /// A call begins. A null site is not recorded but takes a place. `owner` identifies calls, see pop_to.
   void push(kymo_site* site, const void* owner) {
@@ -80,6 +80,7 @@ class CallStack {
   void finish_held_back(const Call& call);
   void write_held_back();
 
+  static __thread CallStack* of_this_thread_;
   static inline std::uint64_t shortest_ = 0;
   static inline std::uint64_t left_out_ = 0;  // protected by the GIL
 

@@ -209,7 +209,7 @@ PyObject* start_tracing(PyObject*, PyObject* positional, PyObject* named) {
   }
   code_extra_index = KYMO_CODE_EXTRA_INDEX(nullptr);
   ::pthread_atfork(nullptr, nullptr, [] {
-    CallStack::forget_left_out();
+    CallStack::begin_child();
     LeafCalls::forget_left_out();
   });
   wanted().has_c_functions = has_c_functions != 0;

@@ -109,6 +109,32 @@ def test_calls_left_out_in_a_forked_worker_are_told(record: Record, tmp_path: Pa
     assert said == ["1800 calls of leaf functions (1 in 10 is recorded)"]
 
 
+# Frames are evaluated, or sys.monitoring reports the calls.
+@pytest.mark.parametrize("options", [(), ("--include", "__main__.*")])
+def test_calls_that_began_before_a_fork_are_the_parents(
+    record: Record, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    source = """
+        import os, time
+
+        def wait():
+            time.sleep(0.01)
+
+        def fork():
+            child = os.fork()
+            if child == 0:
+                wait()
+                return
+            os.waitpid(child, 0)
+            wait()
+
+        fork()
+    """
+    done = record(source, options=("--hz", "0", "--min-us", "5000", *options))
+    assert done.returncode == 0, done.stderr
+    assert functions_of(tmp_path / "run.kymo") == {"<module>": 1, "fork": 1, "wait": 2}
+
+
 def test_a_leaf_that_is_left_out_is_not_thinned(
     record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
