@@ -57,7 +57,8 @@ def profile(function: Any = None, /, *, name: str | None = None, **arguments: in
     Raises
     ------
     TypeError
-        It is a class (use `profile_all`) or not callable.
+        It is a class (use `profile_all`), not callable, or a descriptor of another kind, such as a cached property:
+        decorate the function within.
 
     Notes
     -----
@@ -80,8 +81,8 @@ def profile_all(cls: Any = None, /) -> Any:
     """
     Record the calls of all functions that a class itself defines.
 
-    Covers methods, static and class methods and properties, like `profile`; `skip` excludes one. Base classes and
-    nested classes are not affected.
+    Covers methods, static and class methods and properties, like `profile`; `skip` excludes one. Base classes, nested
+    classes and other descriptors, such as cached properties, are not affected.
 
     Parameters
     ----------
@@ -99,7 +100,11 @@ def profile_all(cls: Any = None, /) -> Any:
         raise TypeError(f"profile_all is for classes, not {type(cls).__name__}; profile is for functions")
     for name, member in list(vars(cls).items()):
         if isinstance(member, FunctionType | staticmethod | classmethod | property) and not _is_skipped(member):
-            setattr(cls, name, _wrap(member, None, {}))
+            try:
+                wrapped = _wrap(member, None, {})
+            except TypeError:
+                continue
+            setattr(cls, name, wrapped)
     return cls
 
 
@@ -139,11 +144,14 @@ def _is_skipped(member: Any) -> bool:
 
 
 def _wrap(function: Any, name: str | None, arguments: dict[str, Any]) -> Any:
-    if isinstance(function, staticmethod | classmethod):
-        return type(function)(_wrap(function.__func__, name, arguments))
-    if isinstance(function, property):
+    kind = type(function)
+    if kind in (staticmethod, classmethod):
+        return kind(_wrap(function.__func__, name, arguments))
+    if kind is property:
         get, put, delete = (part and _wrap(part, name, arguments) for part in _accessors(function))
         return property(get, put, delete, function.__doc__)
+    if isinstance(function, staticmethod | classmethod | property):
+        raise TypeError(f"profile is for functions, not {kind.__name__}; put it on the function within")
     if isinstance(function, type):
         raise TypeError(f"profile is for functions; profile_all is for classes like {function.__name__}")
     return function if isinstance(function, profiled) else profiled(function, name, arguments)

@@ -240,6 +240,43 @@ def test_whole_classes_are_profiled_but_for_what_is_skipped(capture: Path) -> No
         kymo.profile_all(add)  # type: ignore[call-overload]
 
 
+class Kept(property):
+    """As other packages cache what a property returns."""
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        assert self.fget is not None
+        return self if instance is None else instance.__dict__.setdefault("kept", self.fget(instance))
+
+
+class Noted(classmethod):
+    """A class method whose constructor takes more."""
+
+    def __init__(self, function: Any, note: str) -> None:
+        super().__init__(function)
+        self.note = note
+
+
+def test_descriptors_that_do_more_stay_what_they_are(capture: Path) -> None:
+    @kymo.profile_all
+    class Model:
+        size = Kept(lambda self: object())
+        build = Noted(lambda cls: cls(), "as before")
+        parse = staticmethod(int)
+
+        def run(self) -> int:
+            return self.parse("3")
+
+    model = Model.build()
+    assert model.size is model.size
+    assert vars(Model)["build"].note == "as before"
+    assert model.run() == 3
+    for member in (Model.size, vars(Model)["build"]):
+        with pytest.raises(TypeError, match=f"not {type(member).__name__}; put it on the function within"):
+            kymo.profile(member)
+    kymo.stop_capture()
+    assert sites_of(capture) == {f"{__name__}.{Model.run.__qualname__}": 1}
+
+
 @kymo.profile
 def count_to(limit: int) -> collections.abc.Generator[int, str, str]:
     received = []
