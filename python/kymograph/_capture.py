@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kymograph._analysis import Reader, Snapshot
 from kymograph._answers import Answers
-from kymograph._errors import check_readable, warn_of
+from kymograph._errors import check_readable, warn, warn_of
 from kymograph._metrics import Metrics
 from kymograph._partitions import Partition, cut_partitions
 from kymograph._selection import Selection
@@ -405,6 +405,23 @@ class Capture(Answers):
         return f"<kymograph.Capture {', '.join(self._paths)}: {files}{size / 1e6:.3g} MB, {seconds:.6g} s{state}>"
 
 
+def without_repeats(paths: list[str]) -> list[str]:
+    """Leave out what names a capture or a directory once more, or a capture of a directory that is named too."""
+    places = {os.path.realpath(path) for path in paths if os.path.isdir(path)}
+    taken: set[str] = set()
+    kept = []
+    for path in paths:
+        place = os.path.realpath(path)
+        folders = {os.path.realpath(os.path.dirname(path) or "."), os.path.dirname(place)}
+        is_in_directory = place.endswith(".kymo") and place not in places and not places.isdisjoint(folders)
+        if is_in_directory or place in taken:
+            warn(f"{path} is named more than once and counts once", UserWarning)
+        else:
+            taken.add(place)
+            kept.append(path)
+    return kept
+
+
 def open(  # noqa: A001
     path: Path | Iterable[Path], *, align_by_sync_points: bool = False
 ) -> Capture:
@@ -415,7 +432,8 @@ def open(  # noqa: A001
     ----------
     path : path or iterable of paths
         Files ``*.kymo``, or directories of these. Other files of a directory are left out and listed in
-        `Capture.damages`; an empty file beside others, of a process that was killed at its start, is left out.
+        `Capture.damages`; an empty file beside others, of a process that was killed at its start, is left out. A file
+        that is named more than once counts once, with a warning.
     align_by_sync_points : bool
         Align captures of different boots by the lowest sync point that they share with the first one, rather than by
         wall clock. Costs a pass over them.
@@ -441,6 +459,7 @@ def open(  # noqa: A001
         raise ValueError("no path was given")
     for each in paths:
         check_readable(each)
+    paths = without_repeats(paths)
     reader = Reader([os.fsencode(each) for each in paths], align_by_sync_points=align_by_sync_points)
     capture = Capture(reader, tuple(paths))
     warn_of(capture.captures)

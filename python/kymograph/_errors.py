@@ -34,6 +34,11 @@ def _users_level() -> int:
     return level
 
 
+def warn(said: str, category: type[Warning]) -> None:
+    """Warn at the line of the program that called this package."""
+    warnings.warn(said, category, stacklevel=_users_level())
+
+
 def warn_of(captures: Iterable[dict[str, Any]]) -> None:
     """Warn of the damages of captures, once a process for each. The end of a file that grows may be half written."""
     for capture in captures:
@@ -47,7 +52,7 @@ def warn_of(captures: Iterable[dict[str, Any]]) -> None:
         if new:
             parts = "a part" if len(new) == 1 else f"{len(new)} parts"
             said = f"{capture['path']}: {parts} could not be read, and the rest was; `Capture.damages` lists them"
-            warnings.warn(said, CaptureWarning, stacklevel=_users_level())
+            warn(said, CaptureWarning)
 
 
 def warn_of_stacks(captures: Iterable[dict[str, Any]]) -> None:
@@ -57,7 +62,7 @@ def warn_of_stacks(captures: Iterable[dict[str, Any]]) -> None:
         if lost and capture["path"] not in _warned_of_stacks:
             _warned_of_stacks.add(capture["path"])
             said = f"{capture['path']}: the stacks of {lost} samples were lost while it was recorded"
-            warnings.warn(said, CaptureWarning, stacklevel=_users_level())
+            warn(said, CaptureWarning)
 
 
 class CaptureError(ValueError):

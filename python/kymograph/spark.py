@@ -41,6 +41,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kymograph._analysis import Query, Reader, Snapshot
+from kymograph._capture import without_repeats
 from kymograph._fleet import run_of
 from kymograph._selection import Selection
 
@@ -308,7 +309,7 @@ class KymoReader(DataSourceReader):
 
     def partitions(self) -> Sequence[_Part]:
         """Return the parts of captures that may contain wanted rows."""
-        snapshot = Reader([os.fsencode(path) for path in self._paths]).snapshot()
+        snapshot = Reader([os.fsencode(path) for path in without_repeats(self._paths)]).snapshot()
         captures = [str(capture["path"]) for capture in snapshot.captures()]
         processes = snapshot.processes()
         parts: list[_Part] = []

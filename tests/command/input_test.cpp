@@ -21,8 +21,11 @@ TEST_F(Input, ACaptureThatIsNamedTwiceCountsOnceWhichIsSaid) {
   static_cast<void>(make_capture("runs/a.kymo"));
   std::filesystem::create_symlink("runs/a.kymo", file_named("link.kymo"));
   const auto sites = nlohmann::json::parse(kymo({"stats", "--json", "runs/a.kymo"}).out)["sites"];
-  const std::vector<std::vector<std::string>> repeats{
-      {"runs/a.kymo", "./runs/a.kymo"}, {"runs/a.kymo", "link.kymo"}, {"runs", "runs/a.kymo"}, {"runs", "./runs/"}};
+  const std::vector<std::vector<std::string>> repeats{{"runs/a.kymo", "./runs/a.kymo"},
+                                                      {"runs/a.kymo", "link.kymo"},
+                                                      {"runs", "runs/a.kymo"},
+                                                      {"runs", "./runs/"},
+                                                      {"link.kymo", "runs"}};
   for (const std::vector<std::string>& paths : repeats) {
     const CommandResult result = kymo({"stats", "--json", paths[0], paths[1]});
     EXPECT_EQ(result.status, 0) << result.err;

@@ -415,6 +415,28 @@ def test_directories_are_one_capture(folder: Path, truth: dict[str, Any], tmp_pa
             kymo.open(folder / "model.kymo").partition(capture.partitions()[0])
 
 
+def test_a_capture_that_is_named_twice_counts_once_which_is_said(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    copy_to(folder / "model.kymo", tmp_path / "runs", "a.kymo")
+    Path("link.kymo").symlink_to("runs/a.kymo")
+    with kymo.open("runs/a.kymo") as capture:
+        sites = capture.stats()["sites"]
+    repeats = (
+        ("runs/a.kymo", "./runs/a.kymo"),
+        ("runs/a.kymo", "link.kymo"),
+        ("runs", "runs/a.kymo"),
+        ("runs", "./runs/"),
+    )
+    for paths in (*repeats, ("link.kymo", "runs")):
+        with pytest.warns(UserWarning, match="is named more than once and counts once") as said:
+            capture = kymo.open(paths)
+        assert said[0].filename == __file__
+        assert capture.stats()["sites"] == sites
+        assert len(capture.paths) == 1
+
+
 def test_arguments_are_dicts_in_python_and_json_elsewhere(tmp_path: Path) -> None:
     with kymo.capture(tmp_path / "run.kymo") as run:
         for layer in (3, 4):

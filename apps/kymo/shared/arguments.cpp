@@ -43,7 +43,8 @@ std::vector<std::string> without_repeats(const std::vector<std::string>& paths) 
     const fs::path place = canonical_place(path);
     std::error_code error;
     const bool is_in_directory = place.extension() == ".kymo" && !fs::is_directory(place, error) &&
-                                 places.count(canonical_place(fs::path(path).parent_path() / ".")) != 0;
+                                 (places.count(canonical_place(fs::path(path).parent_path() / ".")) != 0 ||
+                                  places.count(place.parent_path()) != 0);
     if (is_in_directory || !taken.insert(place).second) {
       say("warning: {} is named more than once and counts once\n", path);
     } else {
