@@ -14,7 +14,16 @@ std::uint64_t double_bits(double value) {
   return bits;
 }
 
-/// An int of any size. Beyond 64 bits it becomes a float.
+/// Represents a value by its type's name.
+void set_type(KeptArgument& argument, PyObject* value) {
+  argument.type = ArgumentType::string;
+  argument.text = PyUnicode_FromString(Py_TYPE(value)->tp_name);
+  if (argument.text == nullptr) {
+    PyErr_Clear();
+  }
+}
+
+/// An int of any size. Beyond 64 bits it becomes a float, and beyond that its type's name.
 void set_integer(KeptArgument& argument, PyObject* value) {
   int overflow = 0;
   const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
@@ -30,7 +39,11 @@ void set_integer(KeptArgument& argument, PyObject* value) {
   }
   PyErr_Clear();
   const double real = PyLong_AsDouble(value);
-  PyErr_Clear();
+  if (PyErr_Occurred() != nullptr) {
+    PyErr_Clear();
+    set_type(argument, value);
+    return;
+  }
   argument.type = ArgumentType::float64;
   argument.bits = double_bits(real);
 }
@@ -57,11 +70,7 @@ void set_other(KeptArgument& argument, PyObject* value) {
     }
     PyErr_Clear();
   }
-  argument.type = ArgumentType::string;
-  argument.text = PyUnicode_FromString(Py_TYPE(value)->tp_name);
-  if (argument.text == nullptr) {
-    PyErr_Clear();
-  }
+  set_type(argument, value);
 }
 
 }  // namespace

@@ -83,6 +83,19 @@ def test_scopes_carry_their_arguments(capture: Path) -> None:
     assert '"other":"list"' in second["arguments"].replace(" ", "")
 
 
+def test_an_int_that_no_float_holds_is_recorded_as_its_type(capture: Path) -> None:
+    values = {"huge": 10**400, "least": -(10**400), "large": 2**70}
+    with kymo.scope("scope", **values), kymo.async_span("span", **values) as span:
+        span.argument("late", 10**400)
+    kymo.emit_span("GPU 0", "emitted", time.monotonic_ns(), 10, **values)
+    with pytest.raises(OverflowError):
+        kymo.record_metric("metric", 10**400)
+    kymo.stop_capture()
+    rows = {row["name"]: json.loads(row["arguments"]) for row in rows_of(capture, "spans")}
+    recorded = {"huge": "int", "least": "int", "large": 2.0**70}
+    assert rows == {"scope": recorded, "span": {**recorded, "late": "int"}, "emitted": recorded}
+
+
 def test_a_scope_says_where_it_stands(capture: Path) -> None:
     with kymo.scope("here"):
         line = sys._getframe().f_lineno - 1
