@@ -153,7 +153,8 @@ PyObject* evaluate(PyThreadState* thread, Frame* frame, int has_exception) {
       has_exception = 1;  // so that the frame ends like by an exception in it
     }
   }
-  if (function->site == nullptr || only_makes_generator(head) || is_inlined(head.code)) {
+  if (function->site == nullptr || only_makes_generator(head) || is_inlined(head.code) ||
+      take_profiled_frame(head.code)) {
     return evaluate_plainly(thread, frame, has_exception);
   }
   if (CallStack::has_shortest()) {

@@ -26,20 +26,29 @@ TracedFunction* running_function(PyObject* object) {
   return function->site != nullptr ? function : nullptr;
 }
 
+/// A call begins, or goes on. One that is recorded otherwise takes a place, for its end.
+void begin_call(TracedFunction& function, PyObject* code) {
+  if (take_profiled_frame(code)) {
+    CallStack::of_thread().push(nullptr, code);
+  } else {
+    CallStack::of_thread().push(function, code);
+  }
+}
+
 /// A function starts or resumes.
 PyObject* on_begin(PyObject*, PyObject* const* arguments, Py_ssize_t /*count*/) {
   TracedFunction* const function = running_function(arguments[0]);
   if (function == nullptr) {
     return Py_NewRef(disable_here);
   }
-  CallStack::of_thread().push(*function, arguments[0]);
+  begin_call(*function, arguments[0]);
   Py_RETURN_NONE;
 }
 
 /// An exception is thrown into the function. This event cannot be disabled for one function.
 PyObject* on_throw(PyObject*, PyObject* const* arguments, Py_ssize_t /*count*/) {
   if (TracedFunction* const function = running_function(arguments[0])) {
-    CallStack::of_thread().push(*function, arguments[0]);
+    begin_call(*function, arguments[0]);
   }
   Py_RETURN_NONE;
 }

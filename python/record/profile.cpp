@@ -5,6 +5,7 @@
 #include "c_stack.hpp"
 #include "profiled.hpp"
 #include "task.hpp"
+#include "tracer.hpp"
 #include "types.hpp"
 
 #include <structmember.h>
@@ -29,6 +30,12 @@ Profiled& profiled(PyObject* self) {
   return *reinterpret_cast<Profiled*>(self);
 }
 
+/// The code that a call runs first; null if it is not Python's.
+const void* code_of(PyObject* function) {
+  PyObject* const called = PyMethod_Check(function) ? PyMethod_GET_FUNCTION(function) : function;
+  return PyFunction_Check(called) ? PyFunction_GET_CODE(called) : nullptr;
+}
+
 PyObject* call_function(PyObject* self, PyObject* const* arguments, std::size_t flagged_count, PyObject* names) {
   const Profiled& made = profiled(self);
   if (is_stack_full()) {
@@ -42,6 +49,7 @@ PyObject* call_function(PyObject* self, PyObject* const* arguments, std::size_t 
   Py_INCREF(self);
   static_cast<void>(is_in_task());
   const detail::ScopeToken scope = open_profiled(made.place);
+  const ProfiledFrame frame(is_tracing() ? code_of(made.function) : nullptr);
   PyObject* const result = PyObject_Vectorcall(made.function, arguments, flagged_count, names);
   close_in_any_order(scope);
   Py_DECREF(self);
@@ -51,7 +59,8 @@ PyObject* call_function(PyObject* self, PyObject* const* arguments, std::size_t 
 /// The call itself runs none of the function's code. Scopes are opened when its result is resumed.
 PyObject* call_resumable(PyObject* self, PyObject* const* arguments, std::size_t flagged_count, PyObject* names) {
   const Returns returns = profiled(self).returns;
-  const ProfiledSite place = profiled(self).place;
+  ProfiledSite place = profiled(self).place;
+  place.code = code_of(profiled(self).function);
   PyObject* const inner = PyObject_Vectorcall(profiled(self).function, arguments, flagged_count, names);
   return inner != nullptr ? make_resumable(returns, place, inner) : nullptr;
 }
@@ -240,7 +249,7 @@ PyObject* make_profiled(PyTypeObject* type, PyObject* arguments, PyObject* named
   made->name = Py_NewRef(name);
   made->arguments = Py_NewRef(constant);
   made->weak_references = nullptr;
-  made->place = {nullptr, kept};
+  made->place = {nullptr, kept, nullptr};
   set_function(*made, function);
   return reinterpret_cast<PyObject*>(made);
 }

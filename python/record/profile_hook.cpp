@@ -16,7 +16,11 @@ int on_event(PyObject* /*self*/, PyFrameObject* frame, int what, PyObject* argum
   switch (what) {
     case PyTrace_CALL: {
       PyCodeObject* const code = PyFrame_GetCode(frame);
-      CallStack::of_thread().push(function_of_frame(code, frame), nullptr);
+      if (take_profiled_frame(code)) {
+        CallStack::of_thread().push(nullptr, nullptr);
+      } else {
+        CallStack::of_thread().push(function_of_frame(code, frame), nullptr);
+      }
       Py_DECREF(code);
       break;
     }

@@ -16,6 +16,7 @@ enum class Returns { value, generator, coroutine, async_generator };
 struct ProfiledSite {
   kymo_site* site = nullptr;
   const KeptArguments* arguments = nullptr;  ///< null: none; lives until the process ends
+  const void* code = nullptr;                ///< of the generator or coroutine that is resumed, to be compared only
 };
 
 /// Opens a scope. Call while scopes are on. Never 0, by which callers know a scope that was not opened yet.

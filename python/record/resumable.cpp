@@ -5,6 +5,7 @@
 #include "profiled.hpp"
 #include "resuming.hpp"
 #include "task.hpp"
+#include "tracer.hpp"
 #include "types.hpp"
 
 namespace kymo::python {
@@ -30,14 +31,10 @@ Resumable& resumable(PyObject* self) {
 /// One resumption. Keeps the inner object alive while it runs, because its code may drop the outer one.
 class Running {
  public:
-  explicit Running(PyObject* self) : self_(Owned::of(self)), inner_(Owned::of(resumable(self).inner)) {
-    Resumable& of = resumable(self);
-    if (of.is_task || of.whole.word != 0 || !detail::scopes_on()) {
-      return;
-    }
-    const bool is_whole = is_in_task() && Py_IS_TYPE(self, &coroutine_type);
-    (is_whole ? of.whole : stretch_) = open_profiled(of.place);
-  }
+  explicit Running(PyObject* self)
+      : self_(Owned::of(self)),
+        inner_(Owned::of(resumable(self).inner)),
+        frame_(open() ? resumable(self).place.code : nullptr) {}
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
   ~Running() {
@@ -51,9 +48,20 @@ class Running {
   void set_over(bool is_over) { is_over_ = is_over; }
 
  private:
+  bool open() {
+    Resumable& of = resumable(self_.get());
+    if (of.is_task || of.whole.word != 0 || !detail::scopes_on()) {
+      return false;
+    }
+    const bool is_whole = is_in_task() && Py_IS_TYPE(self_.get(), &coroutine_type);
+    (is_whole ? of.whole : stretch_) = open_profiled(of.place);
+    return true;
+  }
+
   Owned self_;
   Owned inner_;
   detail::ScopeToken stretch_;
+  ProfiledFrame frame_;
   bool is_over_ = true;
 };
 

@@ -52,9 +52,7 @@ bool is_wanted(const kymo_site& site) {
 
 }  // namespace
 
-bool is_tracing() {
-  return code_extra_index >= 0;
-}
+__thread const void* profiled_code __attribute__((tls_model("initial-exec"))) = nullptr;
 
 TracedFunction& decide_function(PyCodeObject* code, PyObject* globals) {
   static TracedFunction left_out;

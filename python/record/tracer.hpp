@@ -19,6 +19,11 @@ namespace kymo::python {
 /// Where sites are in what Python stores with a code object for others; negative before functions are traced.
 inline Py_ssize_t code_extra_index = -1;
 
+/// Whether functions are traced, or were.
+[[nodiscard]] inline bool is_tracing() {
+  return code_extra_index >= 0;
+}
+
 /// The function of a code object; null if it has not been decided.
 [[nodiscard]] inline TracedFunction* known_function(PyCodeObject* code) {
 #if PY_VERSION_HEX < 0x030E0000
@@ -47,8 +52,33 @@ inline Py_ssize_t code_extra_index = -1;
 /// is left out.
 [[nodiscard]] kymo_site* site_of_builtin(PyObject* callable);
 
-/// Whether functions are traced, or were.
-[[nodiscard]] bool is_tracing();
+/// The code whose next frame on this thread is not recorded, as @kymo.profile has opened a scope for it.
+extern __thread const void* profiled_code __attribute__((tls_model("initial-exec")));
+
+/// While a profiled function begins or resumes. Its code is null where that is no Python code.
+class ProfiledFrame {
+ public:
+  explicit ProfiledFrame(const void* code) { set(code); }
+  ProfiledFrame(const ProfiledFrame&) = delete;
+  ProfiledFrame& operator=(const ProfiledFrame&) = delete;
+  ~ProfiledFrame() { set(nullptr); }
+
+ private:
+  static void set(const void* code) {
+    if (is_tracing()) {
+      profiled_code = code;
+    }
+  }
+};
+
+/// Whether this frame, which is not yet running, has the scope of @kymo.profile. Its own calls have not.
+[[nodiscard]] inline bool take_profiled_frame(const void* code) {
+  if (profiled_code != code) {
+    return false;
+  }
+  profiled_code = nullptr;
+  return true;
+}
 
 // Each makes Python report calls from now on, in all threads, or ends that if it was begun. They return false, perhaps
 // with an exception set, if they cannot.
