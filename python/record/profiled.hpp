@@ -4,7 +4,7 @@
 #include <kymo/kymo.h>
 
 #include "arguments.hpp"
-#include "open_scope.hpp"
+#include "call_stack.hpp"
 #include "python.hpp"
 
 namespace kymo::python {
@@ -21,6 +21,7 @@ struct ProfiledSite {
 
 /// Opens a scope. Call while scopes are on. Never 0, by which callers know a scope that was not opened yet.
 inline detail::ScopeToken open_profiled(const ProfiledSite& place) {
+  CallStack::write_deferred();
   const detail::ScopeToken token = detail::open_scope(*place.site);
   if (place.arguments != nullptr && is_recorded(token)) {
     place.arguments->record();

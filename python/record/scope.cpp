@@ -5,7 +5,7 @@
 #include <new>
 
 #include "arguments.hpp"
-#include "open_scope.hpp"
+#include "call_stack.hpp"
 #include "task.hpp"
 #include "types.hpp"
 
@@ -33,6 +33,7 @@ void enter(Scope& scope) {
     return;
   }
   static_cast<void>(is_in_task());
+  CallStack::write_deferred();
   scope.token = detail::open_scope(*scope.site);
   scope.is_open = true;
   if (scope.arguments != nullptr && is_recorded(scope.token)) {

@@ -12,6 +12,9 @@ from support import functions_of, info_of, rows_of
 
 Record = Callable[..., subprocess.CompletedProcess[str]]
 
+# Frames are evaluated, or sys.monitoring reports the calls.
+WAYS = pytest.mark.parametrize("options", [(), ("--include", "__main__.*")])
+
 SHORT_AND_LONG = """
     import time
 
@@ -51,6 +54,33 @@ def test_short_calls_are_left_out_and_counted(record: Record, tmp_path: Path) ->
     assert any(f"{3002 - short} calls shorter than 15000 us" in text for text in said), said
 
 
+@WAYS
+def test_scopes_within_deferred_calls_are_in_them(record: Record, tmp_path: Path, options: tuple[str, ...]) -> None:
+    source = """
+        import time
+        import kymograph as kymo
+
+        def around():
+            with kymo.scope("early"):
+                pass
+            time.sleep(0.02)
+            step()
+
+        @kymo.profile
+        def step():
+            pass
+
+        around()
+    """
+    done = record(source, options=("--hz", "0", "--min-us", "15000", *options))
+    assert done.returncode == 0, done.stderr
+    rows = {row["name"].removeprefix("__main__."): row for row in rows_of(tmp_path / "run.kymo", "spans")}
+    assert rows.keys() >= {"<module>", "around", "early", "step"}
+    assert [int(rows[name]["depth"]) for name in ("<module>", "around", "early", "step")] == [0, 1, 2, 2]
+    for name in ("<module>", "around"):
+        assert int(rows[name]["duration_ns"]) >= 20_000_000
+
+
 LEAVES = """
     def leaf():
         pass
@@ -68,8 +98,7 @@ LEAVES = """
 """
 
 
-# Frames are evaluated, or sys.monitoring reports the calls.
-@pytest.mark.parametrize("options", [(), ("--include", "__main__.*")])
+@WAYS
 def test_calls_of_leaves_are_thinned_and_say_so(record: Record, tmp_path: Path, options: tuple[str, ...]) -> None:
     done = record(LEAVES, options=("--hz", "0", "--leaves-every", "16", *options))
     assert done.returncode == 0, done.stderr
@@ -109,8 +138,7 @@ def test_calls_left_out_in_a_forked_worker_are_told(record: Record, tmp_path: Pa
     assert said == ["1800 calls of leaf functions (1 in 10 is recorded)"]
 
 
-# Frames are evaluated, or sys.monitoring reports the calls.
-@pytest.mark.parametrize("options", [(), ("--include", "__main__.*")])
+@WAYS
 def test_calls_that_began_before_a_fork_are_the_parents(
     record: Record, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
