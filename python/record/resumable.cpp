@@ -12,12 +12,16 @@ namespace kymo::python {
 
 namespace {
 
+/// No line runs by a resumption of what has ended, or of what runs, which raises an exception.
+enum class Progress : std::uint8_t { created, suspended, running, ended };
+
 struct Resumable {
   PyObject_HEAD PyObject* inner;
   PyObject* weak_references;
   ProfiledSite place;
   detail::ScopeToken whole;  ///< of a scope that spans several resumptions
-  bool is_task;              ///< its task has the scope
+  Progress progress;
+  bool is_task;  ///< its task has the scope
 };
 
 PyTypeObject generator_type = unready_type("kymograph._record.profiled_generator");
@@ -31,14 +35,21 @@ Resumable& resumable(PyObject* self) {
 /// One resumption. Keeps the inner object alive while it runs, because its code may drop the outer one.
 class Running {
  public:
-  explicit Running(PyObject* self)
+  Running(PyObject* self, bool can_begin)
       : self_(Owned::of(self)),
         inner_(Owned::of(resumable(self).inner)),
+        is_idle_(!runs_by(resumable(self).progress, can_begin)),
         frame_(open() ? resumable(self).place.code : nullptr) {}
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
   ~Running() {
+    if (is_idle_) {
+      return;
+    }
     close_in_any_order(stretch_);
+    // Other objects that are awaited may go on after an exception.
+    const bool has_ended = is_over_ && (PyGen_CheckExact(inner()) || PyCoro_CheckExact(inner()));
+    resumable(self_.get()).progress = has_ended ? Progress::ended : Progress::suspended;
     if (is_over_) {
       close_in_any_order(std::exchange(resumable(self_.get()).whole, {}));
     }
@@ -48,8 +59,16 @@ class Running {
   void set_over(bool is_over) { is_over_ = is_over; }
 
  private:
+  static bool runs_by(Progress progress, bool can_begin) {
+    return progress == Progress::suspended || (progress == Progress::created && can_begin);
+  }
+
   bool open() {
+    if (is_idle_) {
+      return false;
+    }
     Resumable& of = resumable(self_.get());
+    of.progress = Progress::running;
     if (of.is_task || of.whole.word != 0 || !detail::scopes_on()) {
       return false;
     }
@@ -60,6 +79,7 @@ class Running {
 
   Owned self_;
   Owned inner_;
+  bool is_idle_;  ///< no line runs
   detail::ScopeToken stretch_;
   ProfiledFrame frame_;
   bool is_over_ = true;
@@ -158,13 +178,16 @@ PyObject* make_resumable(Returns kind, const ProfiledSite& place, PyObject* inne
   made->weak_references = nullptr;
   made->place = place;
   made->whole = {};
+  // What resumes an async generator may begin it by any method.
+  made->progress = PyGen_CheckExact(inner) || PyCoro_CheckExact(inner) ? Progress::created : Progress::suspended;
   made->is_task = false;
   PyObject_GC_Track(made);
   return reinterpret_cast<PyObject*>(made);
 }
 
 bool take_profiled_site(PyObject* coroutine, ProfiledSite& place) {
-  if (!Py_IS_TYPE(coroutine, &coroutine_type) || resumable(coroutine).whole.word != 0) {
+  if (!Py_IS_TYPE(coroutine, &coroutine_type) || resumable(coroutine).whole.word != 0 ||
+      resumable(coroutine).progress == Progress::ended) {
     return false;
   }
   resumable(coroutine).is_task = true;

@@ -1,16 +1,19 @@
 // send, throw, close and next of an object that passes them on to a generator or coroutine within.
 //
-// `Stretch` is a guard around each resumption: it is made from the outer object, inner() is the one within, and
-// set_over() says whether that has ended.
+// `Stretch` is a guard around each resumption: it is made from the outer object, and from whether the resumption begins
+// what has not begun; inner() is the one within, and set_over() says whether that has ended.
 #pragma once
 
 #include "python.hpp"
 
 namespace kymo::python {
 
+inline constexpr const char* send_name = "send";
+inline constexpr const char* throw_name = "throw";
+
 template <typename Stretch>
 PySendResult send_fast(PyObject* self, PyObject* value, PyObject** result) {
-  Stretch stretch(self);
+  Stretch stretch(self, value == Py_None);
   const PySendResult outcome = PyIter_Send(stretch.inner(), value, result);
   stretch.set_over(outcome != PYGEN_NEXT);
   return outcome;
@@ -18,7 +21,7 @@ PySendResult send_fast(PyObject* self, PyObject* value, PyObject** result) {
 
 template <typename Stretch>
 PyObject* next(PyObject* self) {
-  Stretch stretch(self);
+  Stretch stretch(self, true);
   if (const iternextfunc inner_next = Py_TYPE(stretch.inner())->tp_iternext) {
     PyObject* const result = inner_next(stretch.inner());
     stretch.set_over(result == nullptr);
@@ -45,7 +48,9 @@ PyObject* next(PyObject* self) {
 
 template <typename Stretch, const char* const& Method>
 PyObject* resume(PyObject* self, PyObject* arguments) {
-  Stretch stretch(self);
+  const bool sends_none =
+      Method == send_name && PyTuple_GET_SIZE(arguments) == 1 && PyTuple_GET_ITEM(arguments, 0) == Py_None;
+  Stretch stretch(self, sends_none);
   const Owned method(PyObject_GetAttrString(stretch.inner(), Method));
   PyObject* const result = method ? PyObject_CallObject(method.get(), arguments) : nullptr;
   stretch.set_over(result == nullptr);
@@ -55,12 +60,9 @@ PyObject* resume(PyObject* self, PyObject* arguments) {
 /// close() returns a value although the object within has ended.
 template <typename Stretch>
 PyObject* close(PyObject* self, PyObject* /*unused*/) {
-  const Stretch stretch(self);
+  const Stretch stretch(self, false);
   return PyObject_CallMethod(stretch.inner(), "close", nullptr);
 }
-
-inline constexpr const char* send_name = "send";
-inline constexpr const char* throw_name = "throw";
 
 template <typename Stretch>
 inline PyMethodDef resuming_methods[] = {

@@ -108,6 +108,7 @@ struct Task {
   detail::ScopeToken whole;
   detail::ScopeToken wait;
   bool is_running;
+  bool has_begun;
 };
 
 thread_local RunningTask running_task __attribute__((tls_model("initial-exec"))) = {nullptr, false, false};
@@ -186,14 +187,15 @@ void leave(Task& task, bool is_over) {
 /// From a resumption to the next suspension, on this thread.
 class Stretch {
  public:
-  explicit Stretch(PyObject* self)
+  Stretch(PyObject* self, bool can_begin)
       : kept_(Owned::of(self)),
         inner_(Owned::of(task_of(self).inner)),
         around_(running_task),
-        is_misused_(task_of(self).is_running) {
-    if (is_misused_) {
+        is_idle_(task_of(self).is_running || !(task_of(self).has_begun || can_begin)) {
+    if (is_idle_) {
       return;
     }
+    task_of(self).has_begun = true;
     if (around_.is_entered) {
       kymo_fiber_leave();  // an eager task runs within the one that creates it
     }
@@ -207,7 +209,7 @@ class Stretch {
   Stretch(const Stretch&) = delete;
   Stretch& operator=(const Stretch&) = delete;
   ~Stretch() {
-    if (is_misused_) {
+    if (is_idle_) {
       return;
     }
     Task& task = task_of(kept_.get());
@@ -230,7 +232,7 @@ class Stretch {
   Owned kept_;
   Owned inner_;
   RunningTask around_;
-  bool is_misused_;  ///< resumed by itself, which raises an exception
+  bool is_idle_;  ///< no line runs: it is resumed by itself, which raises an exception, or cancelled before it began
   bool is_over_ = true;
 };
 
@@ -292,6 +294,7 @@ PyObject* follow(PyObject*, PyObject* coroutine) {
   made->whole = {};
   made->wait = {};
   made->is_running = false;
+  made->has_begun = false;
   if (detail::scopes_on() && detail::depth_of(kymo_thread_v3->key) > 0) {
     made->flow = flow_mark | ++last_flow;
     kymo::flow_begin(made->flow);
