@@ -14,6 +14,9 @@ FOLLOW = "KYMO_FOLLOW"
 lock = RLock()
 """Held while a recording starts or ends, with its variables."""
 
+is_run_recorded = False
+"""Whether ``python -m kymograph record`` records this process, from its beginning to its end."""
+
 _replaced: dict[str, str | None] = {}
 
 

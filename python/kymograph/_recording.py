@@ -170,6 +170,35 @@ class Recording:
         return f"<kymograph.Recording {self.path}: {state}>"
 
 
+class _Part(Recording):
+    """
+    A capture that a program asks for while ``python -m kymograph record`` writes one of its whole run.
+
+    It is that one, and goes on at the end of the block.
+    """
+
+    def stop(self) -> bool:
+        """Write what was recorded until now, and end the main stream's open frame."""
+        _record.end_frame()
+        _control.flush()
+        return False
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+
+_is_part_said = False
+
+
+def _join(path: Path, running: str) -> Recording:
+    global _is_part_said  # noqa: PLW0603
+    if not _is_part_said:
+        _is_part_said = True
+        said = "`python -m kymograph record` has what this program captures, too"
+        sys.stderr.write(f"kymo: {said}: {os.fsdecode(path)} is not written\n")
+    return _Part(running, _run_files.is_directory(os.environ.get("KYMO_RECORD", "")))
+
+
 def _variables(pattern: str, sample: bool | Sampling) -> dict[str, str]:
     variables = {"KYMO_RECORD": pattern, _environment.STARTER: str(os.getpid())}
     if isinstance(sample, Sampling):
@@ -190,6 +219,8 @@ def _start(path: Path, sample: bool | Sampling, overwrite: bool, limits: _Limits
         raise TypeError(f"sample must be True, False or a Sampling, not {sample!r}")
     with _environment.lock:
         running = _record.capture_path()
+        if running is not None and _environment.is_run_recorded:
+            return _join(path, running)
         if running is not None and not _environment.is_worker():
             raise RuntimeError(f"a capture is being written already: {running}")
         pattern = _run_files.plan(os.fsdecode(path), overwrite)
@@ -254,6 +285,9 @@ def capture(
     Processes that are forked or started meanwhile write their own captures, without a call in them: forked ones from
     their first event on, others from when they import the package. Those that go on finish theirs at the end of the
     block, which waits for that, two seconds at most.
+
+    In a program that ``python -m kymograph record`` runs, the recording is that of the whole run, which goes on after
+    the block. This is said once on stderr, and no other file is written.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any
 
-from kymograph import _record, _workers
+from kymograph import _environment, _record, _workers
 from kymograph._imports import when_imported
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def begin(options: dict[str, Any]) -> None:
     options : dict
         The options of `start_tracing`, and ``quiet``.
     """
-    _record.enable()
+    _environment.is_run_recorded = _record.enable()
     _follow_spawned(options)
     atexit.register(_end, options)
     _workers.before_end.append(functools.partial(_end, options))

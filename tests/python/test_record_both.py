@@ -1,4 +1,4 @@
-"""``python -m kymograph record`` of scripts whose functions have ``@kymo.profile``: a call is one scope."""
+"""``python -m kymograph record`` of scripts that use kymo themselves."""
 
 from __future__ import annotations
 
@@ -112,3 +112,41 @@ def test_a_call_of_a_decorated_function_is_one_scope(record: Record, tmp_path: P
     }
     assert sites_of(tmp_path / "run.kymo")["named"] == 1
     assert all(row["marks"] == "" for row in rows_of(tmp_path / "run.kymo", "spans"))
+
+
+def test_a_capture_of_the_script_is_that_of_its_run(record: Record, tmp_path: Path) -> None:
+    source = """
+        import os, shutil
+        import kymograph as kymo
+
+        os.mkdir("copies")
+        for name in ("first.kymo", "second.kymo"):
+            with kymo.capture(name, sample=True, overwrite=True) as run:
+                for _ in range(3):
+                    kymo.frame_mark()
+                with kymo.scope(name):
+                    pass
+            assert run and run.is_running
+            shutil.copy(run.path, f"copies/{name}")
+        run = kymo.start_capture("third.kymo")
+        assert not run.stop()
+        if os.fork() == 0:
+            with kymo.capture("child.kymo") as run, kymo.scope("child"):
+                pass
+            os._exit(run.path == kymo.capture_path())
+        assert os.wait()[1] != 0
+        print(*run.workers)
+        with kymo.scope("last"):
+            pass
+    """
+    done = record(source, options=("--hz", "0"))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("has what this program captures, too: first.kymo is not written") == 1
+    assert "third.kymo" not in done.stderr
+    assert sum("threads" not in path for path in done.stdout.split()) == 1
+    for name in ("first.kymo", "second.kymo"):
+        assert sites_of(tmp_path / "copies" / name)[name] == 1
+    assert len(rows_of(tmp_path / "copies" / "second.kymo", "frames")) == 6
+    sites = sites_of(tmp_path / "run.kymo")
+    assert [sites.get(name) for name in ("first.kymo", "second.kymo", "child", "last")] == [1, 1, 1, 1]
+    assert [path.name for path in tmp_path.glob("*.kymo")] == ["run.kymo"]
