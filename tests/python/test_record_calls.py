@@ -15,7 +15,7 @@ import kymograph as kymo
 import numpy as np
 import pytest
 from conftest import Run
-from support import command, info_of, places_of, rows_of, run_command, sites_of
+from support import command, info_of, places_of, rows_of, run_command, sites_of, stats_of
 
 
 @pytest.fixture
@@ -154,6 +154,8 @@ def test_scopes_left_open_by_a_generator_leave_those_around_them_whole(capture: 
     later, inner = rows["later"], rows["inner"]
     assert int(later["start_ns"]) <= int(inner["start_ns"])
     assert int(inner["start_ns"]) + int(inner["duration_ns"]) <= int(later["start_ns"]) + int(later["duration_ns"])
+    (warning,) = stats_of(capture)["warnings"]
+    assert warning.startswith("1 scope were closed by force")
 
 
 def test_a_scope_closed_on_another_thread_closes_nothing_there(capture: Path) -> None:

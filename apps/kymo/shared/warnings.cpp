@@ -346,6 +346,19 @@ void warn_of_missing_blocks(const stats::Statistics& statistics, bool uses_summa
   }
 }
 
+void warn_of_forced_closes(const stats::Statistics& statistics, Warnings& warnings) {
+  std::uint64_t count = 0;
+  for (const stats::SiteStatistics& site : statistics.sites) {
+    count += site.unbalanced;
+  }
+  if (count != 0) {
+    warnings.texts.push_back(fmt::format(
+        "{} were closed by force, so durations may be wrong: greenlets that share a thread, generators that "
+        "are left, longjmp and threads that end leave scopes open",
+        format_plural(count, "scope")));
+  }
+}
+
 nlohmann::ordered_json labels_json(const std::vector<std::pair<std::string, std::string>>& labels) {
   nlohmann::ordered_json object = nlohmann::ordered_json::object();
   for (const auto& [key, value] : labels) {

@@ -65,6 +65,9 @@ auto say_unread_on_failure(const Timeline& timeline, const Read& read) {
 /// the statistics are those of whole captures, taken from their summaries.
 void warn_of_missing_blocks(const stats::Statistics& statistics, bool uses_summaries, Warnings& warnings);
 
+/// Where scopes did not close themselves: their durations may be wrong, and so may those of what ran beside them.
+void warn_of_forced_closes(const stats::Statistics& statistics, Warnings& warnings);
+
 /// Prints JSON on stdout. Bytes that are not UTF-8 become U+FFFD.
 void print_json(const nlohmann::ordered_json& json);
 

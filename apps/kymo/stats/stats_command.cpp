@@ -164,6 +164,7 @@ int show_tables(const Timeline& timeline, const StatsOptions& options) {
   Warnings warnings =
       selection.takes_every_event() ? find_warnings(timeline, found.statistics.drops) : find_all_warnings(timeline);
   warn_of_missing_blocks(found.statistics, selection.takes_every_event() && !options.decodes_all, warnings);
+  warn_of_forced_closes(found.statistics, warnings);
   warn_of_gaps(found.statistics, warnings);
   filter(timeline, options.filters, found);
   stats::RunTimesOfSites run_times = gather_run_times(timeline, options, selection);
