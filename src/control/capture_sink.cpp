@@ -149,6 +149,11 @@ void CaptureSink::write(const EventBatch& batch) {
     base::say("the capture has reached KYMO_MAX_SIZE: scopes stop, metrics go on");
     // The pool may hold many times the limit of scopes that wait to be written.
     limit_.emplace();
+    // At once: what is kept for the closing words, a kill takes along.
+    EventBatch stating;
+    stating.start_ns = stating.end_ns = batch.end_ns;
+    stating.declarations.infos.push_back({ProcessId{1}, "scopes_stopped", std::to_string(writer_->bytes_written())});
+    try_to([&] { writer_->write(stating); });
   }
 }
 
@@ -159,9 +164,6 @@ void CaptureSink::trigger() {
 void CaptureSink::finish() {
   recorder_.switch_scopes_on(record::ScopesOff::size_limit);
   writer_->set_closing_fact("collector_cpu_ns", collector_cpu_ns(recorder_) - collector_cpu_before_ns_);
-  if (limit_) {
-    writer_->set_closing_fact("scopes_stopped", 1);
-  }
   writer_->set_closing_fact("empty_scope_ps", static_cast<std::uint64_t>(measure_empty_scope_ns() * 1e3));
   try_to([this] { writer_->finish(); });
   // What exceeds a size limit is dropped too, and was announced.

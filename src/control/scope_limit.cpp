@@ -33,29 +33,43 @@ EventBatch ScopeLimit::without_scopes(const EventBatch& batch) {
   }
   rest.states.clear();
   for (const TrackEnd& end : batch.track_ends) {
-    tracks_.erase(end.track);
+    kept_depths_.erase(end.track);
   }
+  state_drops(rest);
   return rest;
+}
+
+void ScopeLimit::state_drops(EventBatch& batch) {
+  if (dropped_scopes_ + dropped_others_ == stated_) {
+    return;
+  }
+  if (stated_ == 0) {
+    TrackDeclaration& track = batch.declarations.tracks.emplace_back();
+    track.id = limit_track;
+    track.kind = TrackKind::queue;
+    track.name = "(not recorded: the capture had reached KYMO_MAX_SIZE)";
+  }
+  ScopeRun& run = batch.runs.emplace_back();
+  run.track = limit_track;
+  run.dropped_scopes = dropped_scopes_;
+  run.dropped_others = dropped_others_;
+  stated_ = dropped_scopes_ + dropped_others_;
 }
 
 void ScopeLimit::strip(ScopeRun& run) {
   std::size_t depth = run.open_at_start.size();
-  const auto [place, is_new] = tracks_.try_emplace(run.track);
-  Track& track = place->second;
-  if (is_new) {
-    track.kept_depth = static_cast<std::uint16_t>(depth);
-  }
-  run.open_at_start.resize(std::min<std::size_t>(depth, track.kept_depth));
+  std::uint16_t& kept_depth = kept_depths_.try_emplace(run.track, static_cast<std::uint16_t>(depth)).first->second;
+  run.open_at_start.resize(std::min<std::size_t>(depth, kept_depth));
 
   std::vector<ScopeArgument> arguments;
   auto argument = run.arguments.begin();
   std::size_t kept = 0;
   const auto take_arguments = [&](std::size_t position) {
     for (; argument != run.arguments.end() && argument->position <= position; ++argument) {
-      if (depth == track.kept_depth && depth > 0) {
+      if (depth == kept_depth && depth > 0) {
         arguments.push_back({static_cast<std::uint32_t>(kept), argument->value});
       } else {
-        ++track.dropped_others;
+        ++dropped_others_;
       }
     }
   };
@@ -63,12 +77,12 @@ void ScopeLimit::strip(ScopeRun& run) {
     take_arguments(i);
     const ScopeEvent event = run.events[i];
     if (event.is_open()) {
-      ++track.dropped_scopes;
+      ++dropped_scopes_;
       depth = std::size_t{event.depth} + 1;
     } else {
       depth = event.depth;
-      if (event.depth < track.kept_depth) {
-        track.kept_depth = event.depth;
+      if (event.depth < kept_depth) {
+        kept_depth = event.depth;
         run.events[kept++] = event;
       }
     }
@@ -76,8 +90,6 @@ void ScopeLimit::strip(ScopeRun& run) {
   take_arguments(run.events.size());
   run.events.resize(kept);
   run.arguments = std::move(arguments);
-  run.dropped_scopes += track.dropped_scopes;
-  run.dropped_others += track.dropped_others;
 }
 
 }  // namespace kymo::control

@@ -2,11 +2,14 @@
 // asks.
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 
@@ -16,6 +19,7 @@
 #include <unistd.h>
 
 #include <kymo/kymo.hpp>
+#include <kymo/sink.hpp>
 
 namespace {
 
@@ -334,10 +338,71 @@ int go_on_elsewhere() {
   return is_started ? 0 : 1;
 }
 
+/// Holds the collector with each batch that has scopes until the program has gone on.
+class HeldCollector final : public kymo::Sink {
+ public:
+  void write(const kymo::EventBatch& batch) override {
+    bool has_scopes = false;
+    for (const kymo::ScopeRun& run : batch.runs) {
+      has_scopes = has_scopes || !run.events.empty();
+    }
+    if (has_scopes) {
+      std::unique_lock lock(mutex_);
+      ++held_;
+      changed_.notify_all();
+      changed_.wait(lock, [this] { return released_ >= held_; });
+    }
+  }
+
+  /// Runs a step while the collector is held with the next batch.
+  void let_pass(void (*step)()) {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, std::chrono::seconds(60), [this] { return held_ > released_; })) {
+      ::_exit(1);
+    }
+    step();
+    ++released_;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int held_ = 0;
+  int released_ = 0;
+};
+
+/// The batch with most of the scopes reaches the capture's size. By then a thousand more wait in memory.
+int be_killed_beyond_the_size_limit() {
+  const auto collector = std::make_shared<HeldCollector>();
+  const kymo::SinkGuard guard = kymo::install(collector);
+  const std::string path = std::string(std::getenv("KYMO_RECORD")) + "run.kymo";
+  kymo::CaptureOptions options;
+  options.path = path.c_str();
+  options.max_bytes = 8'000;
+  if (!kymo::start_capture(options)) {
+    return 1;
+  }
+  { KYMO_SCOPE("first"); }
+  collector->let_pass([] {
+    for (int i = 0; i < 20; ++i) {
+      work("main");
+    }
+  });
+  collector->let_pass([] { work("beyond"); });
+  collector->let_pass([] {});
+  static_cast<void>(kymo::flush());
+  ::raise(SIGKILL);
+  return 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "normal";
+  if (mode == "size-limit-killed") {
+    return be_killed_beyond_the_size_limit();
+  }
   kymo::enable();
   const std::map<std::string, int (*)()> modes{
       {"normal", end_normally},

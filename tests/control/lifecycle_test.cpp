@@ -2,7 +2,9 @@
 #include "lifecycle_fixture.hpp"
 
 #include <algorithm>
+#include <csignal>
 
+#include "capture/merge/merge.hpp"
 #include "support/programs.hpp"
 
 namespace kymo {
@@ -263,6 +265,41 @@ TEST_F(LifecycleTest, MaxSizeStopsScopesAndNotMetrics) {
   EXPECT_LT(counts()["frame work"], 100U);
   EXPECT_EQ(count_samples(captures().front(), "loss"), 100U);
   EXPECT_NE(output().find("KYMO_MAX_SIZE"), std::string::npos);
+  EXPECT_NE(info_of(captures().front(), "scopes_stopped"), "");
+}
+
+TrackTotals sum_of_totals(const std::string& path) {
+  const CaptureReader capture(path);
+  TrackTotals sum;
+  for (const TrackTotals& track : capture.end().tracks) {
+    sum.recorded_scopes += track.recorded_scopes;
+    sum.dropped_scopes += track.dropped_scopes;
+  }
+  return sum;
+}
+
+TEST_F(LifecycleTest, WhatALimitOfSizeDroppedIsCountedAfterAKillToo) {
+  EXPECT_EQ(run({"size-limit-killed"}), -SIGKILL);
+  const std::string path = captures().front();
+  const auto expect_all_stated = [](const std::string& capture) {
+    EXPECT_EQ(sum_of_totals(capture).recorded_scopes, 20'001U) << capture;
+    EXPECT_EQ(sum_of_totals(capture).dropped_scopes, 1'000U) << capture;
+    EXPECT_NE(info_of(capture, "scopes_stopped"), "") << capture;
+  };
+  capture::MergeOptions options;
+  options.find_unwritten = [](CaptureReader& reader) {
+    std::vector<EventBatch> batches;
+    capture::read_unwritten(reader, [&batches](const EventBatch& batch) { batches.push_back(batch); });
+    return batches;
+  };
+  const fs::path merged = directory_ / "merged.kymo";
+  const fs::path again = directory_ / "again.kymo";
+  capture::merge(std::vector<fs::path>{path}, merged, options);
+  expect_all_stated(merged);
+  static_cast<void>(capture::recover(path));
+  expect_all_stated(path);
+  capture::merge(std::vector<fs::path>{path}, again);
+  expect_all_stated(again);
 }
 
 TEST_F(LifecycleTest, SitesAreLeftOutAndTheCaptureSaysSo) {

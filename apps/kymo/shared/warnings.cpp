@@ -294,7 +294,7 @@ Warnings find_warnings(const Timeline& timeline, const stats::DropTotals& drops)
   Warnings warnings;
   warn_of_drops(drops, warnings);
   warn_of_lost_records(timeline, warnings);
-  if (sum_of_facts(timeline, {}, "scopes_stopped") != 0) {
+  if (sum_of_facts(timeline, "scopes_stopped", {}) != 0) {
     warnings.texts.emplace_back("scopes stopped where the capture had reached its size (KYMO_MAX_SIZE)");
   }
   check_blocks(timeline::sources_of(timeline));

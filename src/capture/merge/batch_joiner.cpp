@@ -145,8 +145,8 @@ void BatchJoiner::add_run(ScopeRun& run, std::uint64_t text_offset) {
     argument.position += events;
   }
   joined.end_sequence = run.end_sequence;
-  joined.dropped_scopes = run.dropped_scopes;
-  joined.dropped_others = run.dropped_others;
+  joined.dropped_scopes = std::max(joined.dropped_scopes, run.dropped_scopes);
+  joined.dropped_others = std::max(joined.dropped_others, run.dropped_others);
   append(joined.events, run.events);
   append(joined.arguments, run.arguments);
 }

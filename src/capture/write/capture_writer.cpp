@@ -163,8 +163,8 @@ void CaptureWriter::count_unwritten(const EventBatch& batch) {
     // The track may never repeat this.
     TrackTotals& totals = totals_[run.track];
     totals.track = run.track;
-    totals.dropped_scopes = run.dropped_scopes;
-    totals.dropped_others = run.dropped_others;
+    totals.dropped_scopes = std::max(totals.dropped_scopes, run.dropped_scopes);
+    totals.dropped_others = std::max(totals.dropped_others, run.dropped_others);
   }
   for (const SampleRun& run : batch.samples) {
     unwritten_.dropped_others += run.values.size();
@@ -515,8 +515,8 @@ void CaptureWriter::count_totals(const EventBatch& batch) {
     totals.track = run.track;
     // What a ring still holds of them at the end, readers count.
     totals.recorded_scopes += ring_ ? 0 : encoder_.opens()[i];
-    totals.dropped_scopes = run.dropped_scopes;
-    totals.dropped_others = run.dropped_others;
+    totals.dropped_scopes = std::max(totals.dropped_scopes, run.dropped_scopes);
+    totals.dropped_others = std::max(totals.dropped_others, run.dropped_others);
     totals.end_sequence = std::max(totals.end_sequence, run.end_sequence);
   }
 }
