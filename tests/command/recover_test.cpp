@@ -277,6 +277,23 @@ TEST_F(Recover, ItSaysWhatTheFileLacked) {
   EXPECT_NE(words.find(": shared memory has no scope that the file lacks; "), std::string::npos) << words;
 }
 
+TEST_F(Recover, WhatATornCaptureLacksIsToldOfTheRecoveredOneToo) {
+  kill_program();
+  const std::string spool = spool_path();
+  EXPECT_EQ(kymo({"recover", "-o", "whole.kymo", "--keep-spool", "run.kymo"}).status, 0);
+  EXPECT_EQ(kymo({"stats", "whole.kymo"}).err, "");
+  fs::remove(spool);
+  fs::resize_file(capture_path(), fs::file_size(capture_path()) - 10);
+  EXPECT_EQ(kymo({"recover", "run.kymo"}).status, 3);
+  for (const char* const capture : {"run.kymo", "merged.kymo"}) {
+    const std::string said = kymo({"stats", capture}).err;
+    EXPECT_NE(said.find("could not be read"), std::string::npos) << said;
+    EXPECT_NE(said.find("had not been closed"), std::string::npos) << said;
+    EXPECT_EQ(kymo({"info", capture}).err, said);
+    EXPECT_EQ(kymo({"merge", "-o", "merged.kymo", "run.kymo"}).status, 0);
+  }
+}
+
 TEST_F(Recover, SeveralAtOnceLoseNothingAndLeaveNothing) {
   for (int round = 0; round < test::rounds(6); ++round) {
     fs::remove(capture_path());

@@ -315,5 +315,67 @@ TEST(Merge, TellsWhatWasDamagedAndKeepsTheRest) {
   EXPECT_EQ(in_merged, in_damaged);
 }
 
+std::string fact_of_first_process(const std::string& path, const char* key) {
+  const Timeline timeline(path);
+  for (const auto& [known, value] : timeline.processes().at(0).infos) {
+    if (known == key) {
+      return value;
+    }
+  }
+  return {};
+}
+
+/// Flips a bit in a block of events.
+void damage_events(const std::string& path) {
+  std::uint64_t at = 0;
+  {
+    const CaptureReader reader(path);
+    for (const BlockInfo& block : reader.blocks()) {
+      at = block.kind == BlockKind::events && block.stored_bytes > 20 ? block.offset + 60 : at;
+    }
+  }
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekg(static_cast<std::streamoff>(at));
+  const char flipped = static_cast<char>(file.get() ^ 1);
+  file.seekp(static_cast<std::streamoff>(at));
+  file.put(flipped);
+}
+
+TEST(Merge, SaysOfDamagedInputsAlsoWhenMergedAgainHowMuchIsMissing) {
+  const RecordingModel a({.seed = 73, .steps = 3000});
+  const TemporaryDirectory directory;
+  const std::string path = a.write_file(directory / "a.kymo");
+  damage_events(path);
+  const auto merge = [&](const std::string& input, const std::string& output) {
+    return capture::merge(paths({input}), directory / output).output;
+  };
+  const std::string merged = merge(path, "merged.kymo");
+  EXPECT_TRUE(CaptureReader(merged).damages().empty());
+  const std::string missing = fact_of_first_process(merged, "source.unread_bytes");
+  EXPECT_GT(std::stoull("0" + missing), 0U);
+  EXPECT_EQ(fact_of_first_process(merged, "source.lacks_end"), "");
+  const std::string again = merge(merged, "again.kymo");
+  EXPECT_EQ(fact_of_first_process(again, "source.unread_bytes"), missing);
+  damage_events(again);
+  const std::string sum = fact_of_first_process(merge(again, "sum.kymo"), "source.unread_bytes");
+  EXPECT_GT(std::stoull("0" + sum), std::stoull(missing));
+}
+
+TEST(Merge, SaysOfAnInputThatWasCutOffThatItLacksItsEnd) {
+  const RecordingModel a({.seed = 74, .steps = 3000});
+  const TemporaryDirectory directory;
+  const std::string path = a.write_file(directory / "a.kymo");
+  EXPECT_EQ(fact_of_first_process(capture::merge(paths({path}), directory / "whole.kymo").output, "source.lacks_end"),
+            "");
+  const std::uint64_t cut_at = CaptureReader(path).blocks().at(3).offset;
+  std::filesystem::resize_file(path, cut_at);
+  const std::string merged = capture::merge(paths({path}), directory / "merged.kymo").output;
+  EXPECT_EQ(fact_of_first_process(merged, "source.lacks_end"), "1");
+  capture::MergeOptions options;
+  options.redacts = true;
+  const std::string again = capture::merge(paths({merged}), directory / "again.kymo", options).output;
+  EXPECT_EQ(fact_of_first_process(again, "source.lacks_end"), "1");
+}
+
 }  // namespace
 }  // namespace kymo::test

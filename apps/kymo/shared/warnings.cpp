@@ -22,6 +22,7 @@
 #include "apps/kymo/shared/units.hpp"
 #include "base/text/plain_text.hpp"
 #include "capture/merge/id_translation.hpp"
+#include "capture/read/source_losses.hpp"
 #include "capture/recover/spool_file.hpp"
 #include "stats/common/power_curve.hpp"
 #include "timeline/source.hpp"
@@ -139,15 +140,7 @@ bool may_end_torn(const timeline::Source& source) {
 }
 
 std::vector<Damage> damages_of(const timeline::Source& source) {
-  const CaptureReader& capture = source.reader();
-  std::vector<Damage> damages = capture.damages();
-  if (may_end_torn(source)) {
-    damages.erase(
-        std::remove_if(damages.begin(), damages.end(),
-                       [&](const Damage& damage) { return damage.offset + damage.size >= capture.size_bytes(); }),
-        damages.end());
-  }
-  return damages;
+  return capture::damages_of(source.reader(), may_end_torn(source));
 }
 
 /// How much of a capture is damaged, and what that costs.
@@ -241,6 +234,38 @@ void warn_of_alignment(const TimelineProcess& process, Warnings& warnings) {
   }
 }
 
+/// What a process says of itself that readers need before the numbers.
+void warn_of_facts(const TimelineProcess& process, Warnings& warnings) {
+  for (const auto& [key, value] : process.infos) {
+    if (key == capture::unread_bytes_key) {
+      warnings.texts.push_back(
+          fmt::format("process {}: {} could not be read when its capture was merged or recovered; what was there is "
+                      "missing",
+                      process.declaration.pid, format_bytes(parse_number<std::uint64_t>(value).value_or(0))));
+    }
+    if (key == capture::lacks_end_key) {
+      warnings.texts.push_back(
+          fmt::format("process {}: its capture had not been closed, and not all that it lacked was found: events are "
+                      "missing at its end, if there were any",
+                      process.declaration.pid));
+    }
+    if (key == "scope_every") {
+      warnings.texts.push_back(fmt::format("process {}: the scopes of 1 in {} frames were recorded (KYMO_SCOPE_EVERY)",
+                                           process.declaration.pid, printable(value)));
+    }
+    if (key == "scope_max_frames") {
+      warnings.texts.push_back(
+          fmt::format("process {}: scopes were recorded up to mark {} of the main stream (KYMO_SCOPE_MAX_FRAMES)",
+                      process.declaration.pid, printable(value)));
+    }
+    if (key == "site_filter") {
+      warnings.texts.push_back(fmt::format(
+          "process {}: sites were left out (KYMO_SITES={}): what ran in them counts as their callers' own time",
+          process.declaration.pid, printable(value)));
+    }
+  }
+}
+
 /// Joins texts that differ in their subject alone, such as "run.kymo: was not closed", where there are many.
 std::vector<std::string> joined_alike(std::vector<std::string> texts) {
   constexpr std::size_t most_of_a_kind = 3;
@@ -304,23 +329,7 @@ Warnings find_warnings(const Timeline& timeline, const stats::DropTotals& drops)
   warn_of_left_out(timeline, warnings);
   for (const TimelineProcess& process : timeline.processes()) {
     warn_of_alignment(process, warnings);
-    for (const auto& [key, value] : process.infos) {
-      if (key == "scope_every") {
-        warnings.texts.push_back(
-            fmt::format("process {}: the scopes of 1 in {} frames were recorded (KYMO_SCOPE_EVERY)",
-                        process.declaration.pid, printable(value)));
-      }
-      if (key == "scope_max_frames") {
-        warnings.texts.push_back(
-            fmt::format("process {}: scopes were recorded up to mark {} of the main stream (KYMO_SCOPE_MAX_FRAMES)",
-                        process.declaration.pid, printable(value)));
-      }
-      if (key == "site_filter") {
-        warnings.texts.push_back(fmt::format(
-            "process {}: sites were left out (KYMO_SITES={}): what ran in them counts as their callers' own time",
-            process.declaration.pid, printable(value)));
-      }
-    }
+    warn_of_facts(process, warnings);
   }
   return warnings;
 }

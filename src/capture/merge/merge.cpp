@@ -15,6 +15,7 @@
 #include "capture/merge/clock_alignment.hpp"
 #include "capture/merge/id_translation.hpp"
 #include "capture/merge/redaction.hpp"
+#include "capture/read/source_losses.hpp"
 
 namespace kymo::capture {
 
@@ -58,6 +59,7 @@ class Merging {
   TrackId trackless(Input& input, Declarations& declarations);
   void copy_events(CaptureWriter& writer);
   void write(CaptureWriter& writer);
+  void note_losses(Input& input, Declarations& declarations);
   void close(CaptureWriter& writer);
   [[nodiscard]] CaptureHeader header() const;
 
@@ -300,9 +302,30 @@ CaptureHeader Merging::header() const {
   return header;
 }
 
+/// Once its events were read, all damage that matters is known.
+void Merging::note_losses(Input& input, Declarations& declarations) {
+  // A block cut off by a kill: its events were found in memory.
+  const bool is_end_found = !input.unwritten.empty();
+  const std::vector<Damage> damages = damages_of(input.reader, is_end_found);
+  for (const Damage& damage : damages) {
+    report_.notes.push_back(input.reader.path() + ": at byte " + std::to_string(damage.offset) + ", " +
+                            std::to_string(damage.size) + " bytes: " + damage.what);
+  }
+  const bool lacks_end = !input.reader.is_closed() && !is_end_found;
+  if (!input.process && (lacks_end || !damages.empty())) {
+    input.process = declarations.processes.emplace_back().id = numbering_.next<ProcessId>();
+  }
+  // A process may have several captures here.
+  for (InfoDeclaration& fact : describe_losses(input.process, damages, lacks_end, declarations_.infos)) {
+    declarations.infos.push_back(fact);
+    declarations_.infos.push_back(std::move(fact));
+  }
+}
+
 /// Writes the closing words: sums over the inputs, and the greatest of what each scope costs.
 void Merging::close(CaptureWriter& writer) {
   std::map<std::string, std::uint64_t> facts;
+  EventBatch losses;
   for (const auto& input : inputs_) {
     for (const auto& [key, value] : input->reader.end().facts) {
       std::uint64_t& fact = facts[key];
@@ -314,15 +337,9 @@ void Merging::close(CaptureWriter& writer) {
     }
     std::erase_if(stated, [](const TrackTotals& totals) { return !totals.track; });
     writer.keep_drops(stated);
-    for (const Damage& damage : input->reader.damages()) {
-      // A block cut off by a kill: its events were found in memory.
-      if (!input->unwritten.empty() && damage.offset + damage.size >= input->reader.size_bytes()) {
-        continue;
-      }
-      report_.notes.push_back(input->reader.path() + ": at byte " + std::to_string(damage.offset) + ", " +
-                              std::to_string(damage.size) + " bytes: " + damage.what);
-    }
+    note_losses(*input, losses.declarations);
   }
+  writer.write(losses);
   for (const auto& [key, value] : facts) {
     writer.set_closing_fact(key, value);
   }

@@ -11,10 +11,10 @@ namespace kymo::capture {
 namespace {
 
 /// Facts that stay; a key that ends in '.' stands for all keys with that prefix.
-constexpr std::array<std::string_view, 17> harmless{
+constexpr std::array<std::string_view, 18> harmless{
     "architecture", "browser",          "clock.",         "cpu",         "cpu_count", "cpu_governor",
     "gpu.",         "kernel",           "nvpmodel",       "record.",     "sampler.",  "board",
-    "scope_every",  "scope_max_frames", "scopes_stopped", "site_filter", "started"};
+    "scope_every",  "scope_max_frames", "scopes_stopped", "site_filter", "source.",   "started"};
 
 bool is_harmless(std::string_view key) {
   return key != "record.command" && std::any_of(harmless.begin(), harmless.end(), [key](std::string_view known) {

@@ -20,6 +20,7 @@
 #include "base/system/system.hpp"
 #include "capture/format/codec.hpp"
 #include "capture/format/frame_breaks.hpp"
+#include "capture/read/source_losses.hpp"
 #include "capture/summary/scope_walk.hpp"
 #include "capture/write/block_ring.hpp"
 #include "capture/write/capture_writer.hpp"
@@ -321,15 +322,19 @@ void require_no_writer(const CaptureReader& capture, const RecoverOptions& optio
   }
 }
 
-void describe_damages(const CaptureReader& capture, bool is_torn_end_whole, std::vector<std::string>& notes) {
-  for (const Damage& damage : capture.damages()) {
-    // A block cut off by the kill: its chunks were not returned, so the spool has all of it.
-    const bool is_torn_end = damage.offset + damage.size >= capture.size_bytes();
-    if (is_torn_end && is_torn_end_whole) {
-      continue;
-    }
-    notes.push_back("bytes " + std::to_string(damage.offset) + " to " + std::to_string(damage.offset + damage.size) +
-                    ": " + damage.what);
+/// States in the recovered capture, and in words, what could not be read.
+void state_losses(const CaptureReader& capture, const LeftSpool& left, CaptureWriter& writer, RecoveryReport& report) {
+  // A block cut off by the kill: its chunks were not returned, so the spool has all of it.
+  const std::vector<Damage> damages = damages_of(capture, report.recovered_batches != 0 && report.notes.empty());
+  const Declarations& declared = capture.declarations();
+  EventBatch stating;
+  stating.declarations.infos =
+      describe_losses(declared.processes.empty() ? ProcessId{1} : declared.processes.front().id, damages,
+                      !report.was_closed && !left.reader, declared.infos);
+  writer.write(stating);
+  for (const Damage& damage : damages) {
+    report.notes.push_back("bytes " + std::to_string(damage.offset) + " to " +
+                           std::to_string(damage.offset + damage.size) + ": " + damage.what);
   }
 }
 
@@ -423,11 +428,11 @@ RecoveryReport recover(const std::string& capture_path, const RecoverOptions& op
       }
     }
   }
+  state_losses(capture, left, writer, report);
   writer.keep_drops(capture.end().tracks);
   writer.finish();
   partial.look_like(file.get());
   writer.sync();
-  describe_damages(capture, report.recovered_batches != 0 && report.notes.empty(), report.notes);
   partial.rename(is_replaced || options.is_forced);
   if (!options.keeps_spool) {
     remove_spool(left, spool_id, options.spool_directory);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "capture/read/source_losses.hpp"
 #include "record/names/declaration_reader.hpp"
 #include "record/names/function_namer.hpp"
 #include "record/pool/published_words.hpp"
@@ -302,6 +303,9 @@ std::vector<std::string> SpoolReader::decode(CaptureCoverage coverage,
     ScopeRun& run = batch.runs.emplace_back();
     run.dropped_scopes = own.scopes;
     run.dropped_others = own.others;
+  }
+  if (!notes.empty()) {
+    batch.declarations.infos.push_back({ProcessId{1}, lacks_end_key, "1"});
   }
   hand_on(nullptr);
   return notes;
