@@ -21,6 +21,7 @@
 #include "capture/format/block.hpp"
 #include "capture/merge/merge.hpp"
 #include "capture/sample_batches.hpp"
+#include "capture/summary/scope_matcher.hpp"
 #include "capture/summary/summary.hpp"
 #include "capture/write/block_ring.hpp"
 #include "support/flight_recording.hpp"
@@ -280,8 +281,8 @@ TEST(CaptureWriter, WhatAFullDiskLostIsStatedOnceThereIsRoom) {
       if (block.kind != BlockKind::events || !early.read(block, batch)) {
         continue;
       }
-      EXPECT_NE(batch.runs[0].track, CaptureWriter::unwritten_track) << "a block names all tracks with open scopes";
-      stated += batch.runs.back().track == CaptureWriter::unwritten_track ? batch.runs.back().dropped_scopes : 0;
+      EXPECT_NE(batch.runs[0].track, unwritten_track) << "a block names all tracks with open scopes";
+      stated += batch.runs.back().track == unwritten_track ? batch.runs.back().dropped_scopes : 0;
     }
     EXPECT_EQ(stated, lost);
   }
@@ -318,6 +319,63 @@ TEST(CaptureWriter, FramesBreakWhereAFullDiskLostSomeAndOpenScopesGoOn) {
     }
   }
   EXPECT_EQ(breaks, std::vector<std::int64_t>{4 * Flight::frames_a_batch * Flight::frame_ns});
+}
+
+EventBatch batch_of(std::int64_t start_ns, std::vector<OpenScope> open, const ScopeEvents& events) {
+  EventBatch batch;
+  batch.start_ns = start_ns;
+  batch.end_ns = start_ns + 100;
+  ScopeRun& run = batch.runs.emplace_back();
+  run.track = TrackId{1};
+  run.open_at_start = std::move(open);
+  run.events = events;
+  return batch;
+}
+
+TEST(CaptureWriter, ScopesThatAFullDiskHadNoRoomForAndThatOutlastItAreRecordedWhole) {
+  constexpr SiteId site{1};
+  std::size_t room = 1'000'000;
+  auto bytes = std::make_shared<Bytes>();
+  CaptureWriter writer(std::make_unique<SmallDisk>(bytes, room), test::sample_options());
+  writer.write(batch_of(0, {}, {{10, site, 0, 0}, {20, site, 1, 0}}));
+  room = 0;
+  // The inner scope ends, another one comes in its place, and a third one in that.
+  write_all(writer,
+            {batch_of(100, {{10, site}, {20, site}}, {{110, {}, 1, 0}, {120, site, 1, 0}}),
+             batch_of(200, {{10, site}, {120, site}}, {{210, site, 2, 0}, {220, site, 3, 0}, {230, {}, 3, 0}})});
+  EXPECT_EQ(writer.unwritten().dropped_scopes, 3U);
+  room = 1'000'000;
+  writer.write(batch_of(300, {{10, site}, {120, site}, {210, site}}, {{310, {}, 2, 0}, {320, {}, 0, 0}}));
+  EXPECT_EQ(writer.unwritten().dropped_scopes, 1U);
+  // A next loss without scopes of its own opens nothing again.
+  writer.write(batch_of(400, {}, {{410, site, 0, 0}}));
+  room = 0;
+  write_all(writer, {batch_of(500, {{410, site}}, {{510, {}, 0, 0}, {520, site, 0, 0}, {530, {}, 0, 0}})});
+  room = 1'000'000;
+  writer.write(batch_of(600, {}, {}));
+  writer.finish();
+
+  const CaptureReader reader = test::open_bytes(*bytes);
+  const TrackTotals sum = sum_of(reader.end());
+  EXPECT_EQ(sum.recorded_scopes, 5U);
+  EXPECT_EQ(sum.dropped_scopes, 2U);
+  EventBatch batch;
+  std::uint64_t opened = 0;
+  std::vector<std::int64_t> ended_whole;
+  ScopeStack stack;
+  for (const BlockInfo& block : reader.blocks()) {
+    if (block.kind == BlockKind::events) {
+      ASSERT_TRUE(reader.read(block, batch));
+      opened += count_opens({batch});
+      match(batch.runs[0], stack, [&](const ScopeSpan& span) {
+        if (span.start_ns == 120 || span.start_ns == 210) {
+          ended_whole.push_back(span.start_ns + span.duration_ns);
+        }
+      });
+    }
+  }
+  EXPECT_EQ(opened, 5U);
+  EXPECT_EQ(ended_whole, (std::vector<std::int64_t>{310, 320}));
 }
 
 /// Counts the blocks that a flight recorder's ring holds whenever something is appended to the file.

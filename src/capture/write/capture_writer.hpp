@@ -38,6 +38,14 @@ struct CaptureWriterOptions {
   std::unique_ptr<BlockRing> ring;
 };
 
+/// A track number that no recorder assigns: its drops are the events for which the file had no room.
+inline constexpr TrackId unwritten_track{0xFFFFFFFE};
+
+/// Counts the events of a batch as drops.
+[[nodiscard]] TrackTotals count_events(const EventBatch& batch);
+/// Adds the drops of the track unwritten_track to a batch.
+void state_unwritten(const TrackTotals& unwritten, EventBatch& batch);
+
 /// Writes one capture. Not thread-safe, except bytes_written().
 ///
 /// After a WriteError (a full disk) everything written before stays readable. The lost events are counted. The writer
@@ -46,9 +54,6 @@ struct CaptureWriterOptions {
 /// Memory does not grow with the file: names and totals of ended tracks go to ENDED_TRACKS blocks.
 class CaptureWriter final : public Sink {
  public:
-  /// A track number that no recorder assigns.
-  static constexpr TrackId unwritten_track{0xFFFFFFFE};
-
   /// Writes the preamble and the header. Throws WriteError.
   CaptureWriter(std::unique_ptr<BlockDestination> destination, CaptureWriterOptions options);
   /// The same into a new file. path() returns its name, since an existing file is never overwritten.
@@ -104,8 +109,11 @@ class CaptureWriter final : public Sink {
   /// Counts the events of the batch, which are in events_raw_, as recorded. A flight recorder's ring gets them.
   void keep_events(const EventBatch& batch);
   void write_encoded(const EventBatch& batch);
-  /// Adds what has not been written so far to a batch: as the drops of a track.
-  void state_loss(EventBatch& batch) const;
+  /// The first batch after a loss.
+  void write_stating_loss(const EventBatch& batch);
+  /// Opens the scopes in a batch that began in those that were not written and still last: the file has them whole.
+  /// Returns how many.
+  [[nodiscard]] std::uint64_t reopen(EventBatch& batch) const;
   void count_unwritten(const EventBatch& batch);
   void count_held();
   void write_summaries(const std::vector<FinishedSummary>& summaries);
@@ -131,6 +139,8 @@ class CaptureWriter final : public Sink {
   std::uint64_t dropped_by_ended_ = 0;  // scopes, by tracks that totals_ has no more
   TrackTotals unwritten_;
   bool has_unstated_loss_ = false;
+  // Of tracks in batches that were not written since the last that was: how many scopes of the file are still open.
+  std::unordered_map<TrackId, std::size_t> kept_depths_;
   bool owes_declarations_ = false;  // some were in a batch that could not be written
   bool has_ended_tracks_ = false;   // in blocks of their own
   bool can_take_back_ = true;       // no index page was added to pending_ by write_blocks()
