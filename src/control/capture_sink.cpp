@@ -49,11 +49,17 @@ void add_whereabouts(const record::Pool* pool, Declarations& facts) {
   }
 }
 
+/// The writer's own count ends with a killed process.
+void note_unwritten(record::Pool& pool, const TrackTotals& unwritten) {
+  pool.header().unwritten.store({unwritten.dropped_scopes, unwritten.dropped_others});
+}
+
 /// Notes the capture in the spool, for whoever finds the spool of a killed process.
 void name_capture_in_spool(record::Pool& pool, const std::string& path) {
   record::SpoolHeader& header = pool.header();
   std::snprintf(static_cast<char*>(header.capture_path), sizeof header.capture_path, "%s",
                 base::resolve_links(path).c_str());
+  note_unwritten(pool, TrackTotals());
 }
 
 /// While it lives, the spool says that the end of a capture may be torn.
@@ -144,6 +150,9 @@ void CaptureSink::try_to(Write write) {
 
 void CaptureSink::write(const EventBatch& batch) {
   try_to([&] { limit_ ? writer_->write(limit_->without_scopes(batch)) : writer_->write(batch); });
+  if (recorder_.pool() != nullptr) {
+    note_unwritten(*recorder_.pool(), writer_->unwritten());
+  }
   if (max_bytes_ != 0 && !limit_ && writer_->bytes_written() >= max_bytes_) {
     recorder_.switch_scopes_off(record::ScopesOff::size_limit);
     base::say("the capture has reached KYMO_MAX_SIZE: scopes stop, metrics go on");

@@ -329,6 +329,13 @@ int fill_the_disk() {
   return 0;
 }
 
+int be_killed_on_a_full_disk() {
+  fill_the_disk();
+  work("main");
+  ::raise(SIGKILL);
+  return 1;
+}
+
 int go_on_elsewhere() {
   fill_the_disk();
   kymo::CaptureOptions elsewhere;
@@ -427,6 +434,7 @@ int main(int argc, char** argv) {
       {"trace-sink", trace_by_a_sink},
       {"full-disk", fill_the_disk},
       {"full-disk-elsewhere", go_on_elsewhere},
+      {"full-disk-killed", be_killed_on_a_full_disk},
   };
   if (mode == "fork-threads") {
     return fork_while_threads_record(std::atoi(argv[2]));

@@ -278,6 +278,15 @@ TrackTotals sum_of_totals(const std::string& path) {
   return sum;
 }
 
+TEST_F(LifecycleTest, WhatAFullDiskLostIsCountedAfterAKillToo) {
+  EXPECT_EQ(run({"full-disk-killed"}), -SIGKILL);
+  const std::string path = captures().front();
+  static_cast<void>(capture::recover(path));
+  const TrackTotals sum = sum_of_totals(path);
+  EXPECT_GT(sum.dropped_scopes, 0U);
+  EXPECT_EQ(sum.recorded_scopes + sum.dropped_scopes, 201U * 1'000U);
+}
+
 TEST_F(LifecycleTest, WhatALimitOfSizeDroppedIsCountedAfterAKillToo) {
   EXPECT_EQ(run({"size-limit-killed"}), -SIGKILL);
   const std::string path = captures().front();

@@ -64,6 +64,10 @@ void extend(CaptureCoverage& coverage, const CaptureReader& capture,
     }
     for (const ScopeRun& run : batch.runs) {
       follow(run, coverage.tracks[run.track]);
+      if (run.track == unwritten_track) {
+        coverage.unwritten.dropped_scopes = std::max(coverage.unwritten.dropped_scopes, run.dropped_scopes);
+        coverage.unwritten.dropped_others = std::max(coverage.unwritten.dropped_others, run.dropped_others);
+      }
     }
     follow_async(batch, coverage.async_spans);
     on_batch(batch);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "capture/read/source_losses.hpp"
+#include "capture/write/capture_writer.hpp"
 #include "record/names/declaration_reader.hpp"
 #include "record/names/function_namer.hpp"
 #include "record/pool/published_words.hpp"
@@ -29,6 +30,17 @@ std::uint64_t skip_hole(int file, std::uint64_t offset, std::uint64_t end) {
     return errno == ENXIO ? end : offset;
   }
   return std::min(static_cast<std::uint64_t>(data), end);
+}
+
+/// Decodes words of which the first `given` went to sinks, and adds the events in these to `found`.
+std::size_t decode_counting(record::TrackDecoder& decoder, std::span<const std::uint64_t> words, std::size_t given,
+                            EventBatch& batch, record::DecodeContext& context, TrackTotals& found) {
+  const TrackTotals before = count_events(batch);
+  const std::size_t taken = decoder.decode(words.first(given), batch, context);
+  const TrackTotals after = count_events(batch);
+  found.dropped_scopes += after.dropped_scopes - before.dropped_scopes;
+  found.dropped_others += after.dropped_others - before.dropped_others;
+  return taken == given ? taken + decoder.decode(words.subspan(given), batch, context) : taken;
 }
 
 }  // namespace
@@ -209,6 +221,19 @@ std::map<TrackId, TrackResume> SpoolReader::handed_on() const {
   return tracks;
 }
 
+/// What is lost for want of room: all that the writer counted, less what it counted since it last stated that, and that is
+/// found here.
+TrackTotals SpoolReader::unwritten_but(const TrackTotals& found, const TrackTotals& stated) const {
+  const auto lost = [](std::uint64_t counted, std::uint64_t known, std::uint64_t again) {
+    return counted <= known ? known : std::max(known, counted - std::min(counted, again));
+  };
+  const record::DropCounts counted = header().unwritten.load();
+  TrackTotals all;
+  all.dropped_scopes = lost(counted.scopes, stated.dropped_scopes, found.dropped_scopes);
+  all.dropped_others = lost(counted.others, stated.dropped_others, found.dropped_others);
+  return all;
+}
+
 std::vector<std::string> SpoolReader::decode(CaptureCoverage coverage,
                                              const std::function<void(const EventBatch&)>& on_batch) const {
   std::vector<std::string> notes;
@@ -237,6 +262,11 @@ std::vector<std::string> SpoolReader::decode(CaptureCoverage coverage,
       chunks.try_emplace(track.track);  // it may have dropped everything since
     }
   }
+  // What sinks were given and the capture lacks counts as unwritten, if it found no room there.
+  const TrackTotals unwritten = unwritten_but({}, coverage.unwritten);
+  const bool has_unstated_loss = unwritten.dropped_scopes != coverage.unwritten.dropped_scopes ||
+                                 unwritten.dropped_others != coverage.unwritten.dropped_others;
+  TrackTotals found;
   std::size_t batch_words = 0;
   const auto hand_on = [&](record::TrackDecoder* current) {
     coverage.async_spans.put_ended(batch);
@@ -275,7 +305,10 @@ std::vector<std::string> SpoolReader::decode(CaptureCoverage coverage,
       decoder.looked(last_look, last_look);
       const std::size_t known = next > piece.first_sequence ? static_cast<std::size_t>(next - piece.first_sequence) : 0;
       decoder.skip(known);
-      const std::size_t taken = decoder.decode(words.subspan(known), batch, context);
+      const std::size_t given = has_unstated_loss ? std::clamp(piece.written, known, piece.words) - known : 0;
+      const std::size_t taken = given != 0
+                                    ? decode_counting(decoder, words.subspan(known), given, batch, context, found)
+                                    : decoder.decode(words.subspan(known), batch, context);
       if (taken != piece.words - known) {
         notes.push_back("track " + std::to_string(track.value()) + ": " + std::to_string(piece.words - known - taken) +
                         " words of a chunk are damaged");
@@ -303,6 +336,9 @@ std::vector<std::string> SpoolReader::decode(CaptureCoverage coverage,
     ScopeRun& run = batch.runs.emplace_back();
     run.dropped_scopes = own.scopes;
     run.dropped_others = own.others;
+  }
+  if (has_unstated_loss) {
+    state_unwritten(unwritten_but(found, coverage.unwritten), batch);
   }
   if (!notes.empty()) {
     batch.declarations.infos.push_back({ProcessId{1}, lacks_end_key, "1"});

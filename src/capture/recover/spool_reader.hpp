@@ -39,6 +39,7 @@ struct CaptureCoverage {
   /// captures.
   bool has_begun = true;
   std::map<TrackId, TrackResume> tracks;
+  TrackTotals unwritten;  ///< what it states to be lost for want of room
   record::AsyncSpans async_spans;
 };
 
@@ -96,6 +97,7 @@ class SpoolReader {
   [[nodiscard]] std::int64_t last_seen_alive_ns() const;
   void read_log(EventBatch& batch) const;
   [[nodiscard]] std::map<TrackId, TrackResume> handed_on() const;
+  [[nodiscard]] TrackTotals unwritten_but(const TrackTotals& found, const TrackTotals& stated) const;
 
   base::FileDescriptor file_;
   std::unique_ptr<record::SpoolHeader> header_;

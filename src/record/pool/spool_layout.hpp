@@ -114,6 +114,7 @@ struct SpoolHeader {
   std::atomic<std::uint32_t> end_done;      ///< futex
   SpoolDrops dropped_without_track;         ///< dropped events of threads without a track
   SpoolDrops stated_without_track;          ///< of these, those reported to sinks
+  SpoolDrops unwritten;                     ///< events that were drained while the capture had no room
   std::atomic<std::uint64_t> pair_count;    ///< pairs ever written; the newest is at (pair_count - 1) % 64
   SpoolPair pairs[spool_pair_count];
 
