@@ -122,11 +122,20 @@ bool Source::read(std::size_t block, BatchParts parts, EventBatch& batch) const 
 
 std::vector<Span> Source::open_async() const {
   const std::lock_guard lock(open_async_->mutex);
+  const std::vector<TrackTotals>& totals = reader_.end().tracks;
+  const bool may_have_drops =
+      !reader_.is_closed() || std::any_of(totals.begin(), totals.end(), [](const TrackTotals& track) {
+        return track.dropped_scopes + track.dropped_others != 0;
+      });
   EventBatch batch;
+  EventBatch drops;
   bool is_damaged = false;
   const auto take = [&](std::size_t block, OpenAsyncSpans& spans) {
     if (read(block, BatchParts::others, batch)) {
       batch.follows_loss = batch.follows_loss || std::exchange(is_damaged, false);
+      if (may_have_drops && read(block, BatchParts::sequences, drops)) {
+        batch.runs.swap(drops.runs);
+      }
       spans.take(batch);
     } else {
       is_damaged = true;
@@ -139,6 +148,7 @@ std::vector<Span> Source::open_async() const {
   for (std::size_t block = event_blocks_.size(); block < block_count(); ++block) {
     take(block, spans);
   }
+  spans.take_end(totals);
   SpanList open;
   spans.append(range_.end_ns, open);
   std::stable_sort(open.spans.begin(), open.spans.end(),

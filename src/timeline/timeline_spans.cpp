@@ -84,6 +84,7 @@ void Timeline::visit_spans(const std::function<bool(const SpanList&)>& visit,
     for (const auto& [track, builder] : states[source].builders) {
       builder.append_open(end_ns, Span::open, list);
     }
+    states[source].async.take_end(sources[source]->reader().end().tracks);
     states[source].async.append(end_ns, list);
   }
   if (!list.spans.empty()) {

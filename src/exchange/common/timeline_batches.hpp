@@ -55,7 +55,8 @@ class TimelineBatches {
   /// The async spans without an end in the batches so far.
   [[nodiscard]] SpanList open_async() const {
     SpanList open;
-    for (const auto& [capture, spans] : open_async_) {
+    for (auto [capture, spans] : open_async_) {
+      spans.take_end(timeline_.capture(capture).end().tracks);
       spans.append(timeline_.range().end_ns, open);
     }
     return open;
