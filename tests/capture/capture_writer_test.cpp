@@ -1,5 +1,6 @@
 #include "capture/write/capture_writer.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -376,6 +377,28 @@ TEST(CaptureWriter, ScopesThatAFullDiskHadNoRoomForAndThatOutlastItAreRecordedWh
   }
   EXPECT_EQ(opened, 5U);
   EXPECT_EQ(ended_whole, (std::vector<std::int64_t>{310, 320}));
+}
+
+TEST(CaptureWriter, WhatIsStatedAsLostIsNotLeftToRecovery) {
+  std::size_t room = 1'000'000;
+  auto bytes = std::make_shared<Bytes>();
+  CaptureWriter writer(std::make_unique<SmallDisk>(bytes, room), test::sample_options());
+  EventBatch lost = batch_of(100, {}, {{110, SiteId{1}, 0, 0}, {120, {}, 0, 0}});
+  lost.runs[0].end_sequence = 20;
+  room = 0;
+  write_all(writer, {lost});
+  room = 1'000'000;
+  EventBatch of_another_track = batch_of(200, {}, {{210, SiteId{1}, 0, 0}});
+  of_another_track.runs[0].track = TrackId{2};
+  writer.write(of_another_track);
+  const CaptureReader reader = test::open_bytes(*bytes);
+  EventBatch batch;
+  ASSERT_EQ(reader.blocks().back().kind, BlockKind::events);
+  ASSERT_TRUE(reader.read(reader.blocks().back(), batch));
+  const auto named =
+      std::find_if(batch.runs.begin(), batch.runs.end(), [](const ScopeRun& run) { return run.track == TrackId{1}; });
+  ASSERT_NE(named, batch.runs.end());
+  EXPECT_EQ(named->end_sequence, 20U);
 }
 
 /// Counts the blocks that a flight recorder's ring holds whenever something is appended to the file.

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "capture/read/source_losses.hpp"
-#include "capture/write/capture_writer.hpp"
+#include "capture/write/unwritten.hpp"
 #include "record/names/declaration_reader.hpp"
 #include "record/names/function_namer.hpp"
 #include "record/pool/published_words.hpp"

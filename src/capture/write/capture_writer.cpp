@@ -42,33 +42,6 @@ void require_size(std::size_t raw_size) {
 
 }  // namespace
 
-TrackTotals count_events(const EventBatch& batch) {
-  TrackTotals sum;
-  for (const ScopeRun& run : batch.runs) {
-    for (const ScopeEvent& event : run.events) {
-      sum.dropped_scopes += event.is_open() ? 1U : 0U;
-    }
-    sum.dropped_others += run.arguments.size();
-  }
-  for (const SampleRun& run : batch.samples) {
-    sum.dropped_others += run.values.size();
-  }
-  sum.dropped_others += batch.spans.size() + batch.async_begins.size() + batch.frame_marks.size() +
-                        batch.messages.size() + batch.flows.size() + batch.sync_points.size();
-  return sum;
-}
-
-void state_unwritten(const TrackTotals& unwritten, EventBatch& batch) {
-  TrackDeclaration& track = batch.declarations.tracks.emplace_back();
-  track.id = unwritten_track;
-  track.kind = TrackKind::queue;
-  track.name = "(not written: no room in the file)";
-  ScopeRun& run = batch.runs.emplace_back();
-  run.track = unwritten_track;
-  run.dropped_scopes = unwritten.dropped_scopes;
-  run.dropped_others = unwritten.dropped_others;
-}
-
 template <typename Put>
 void CaptureWriter::write_blocks(const Put& put) {
   const std::uint32_t number = next_number_;
@@ -139,7 +112,7 @@ void CaptureWriter::write(const EventBatch& batch) {
     } else {
       write_encoded(batch);
     }
-    kept_depths_.clear();
+    unwritten_tracks_.clear();
   } catch (const WriteError&) {
     declarations_.add(batch.declarations);
     owes_declarations_ = true;
@@ -158,36 +131,14 @@ void CaptureWriter::write_stating_loss(const EventBatch& batch) {
   // Not in a block of its own: that would state that no scope is open.
   EventBatch stating = batch;
   TrackTotals unwritten = unwritten_;
-  unwritten.dropped_scopes -= reopen(stating);
+  unwritten.dropped_scopes -= reopen(unwritten_tracks_, stating);
+  name_unwritten(unwritten_tracks_, stating);
   state_unwritten(unwritten, stating);
   break_frames(declarations_.all(), stating);
   encode(stating);
   write_encoded(stating);
   unwritten_ = unwritten;
   has_unstated_loss_ = false;
-}
-
-std::uint64_t CaptureWriter::reopen(EventBatch& batch) const {
-  std::uint64_t opened = 0;
-  for (ScopeRun& run : batch.runs) {
-    const auto kept = kept_depths_.find(run.track);
-    if (kept == kept_depths_.end() || kept->second >= run.open_at_start.size()) {
-      continue;
-    }
-    ScopeEvents opens;
-    for (std::size_t depth = kept->second; depth < run.open_at_start.size(); ++depth) {
-      const OpenScope& open = run.open_at_start[depth];
-      opens.push_back({open.start_ns, open.site, static_cast<std::uint16_t>(depth), 0});
-    }
-    batch.start_ns = std::min(batch.start_ns, opens.front().time_ns);
-    run.open_at_start.resize(kept->second);
-    run.events.insert(run.events.begin(), opens.begin(), opens.end());
-    for (ScopeArgument& argument : run.arguments) {
-      argument.position += static_cast<std::uint32_t>(opens.size());
-    }
-    opened += opens.size();
-  }
-  return opened;
 }
 
 void CaptureWriter::write_encoded(const EventBatch& batch) {
@@ -217,9 +168,11 @@ void CaptureWriter::count_unwritten(const EventBatch& batch) {
   unwritten_.dropped_others += lost.dropped_others;
   has_unstated_loss_ = has_unstated_loss_ || lost.dropped_scopes + lost.dropped_others != 0;
   for (const ScopeRun& run : batch.runs) {
-    std::size_t& kept_depth = kept_depths_.try_emplace(run.track, run.open_at_start.size()).first->second;
+    UnwrittenTrack& unwritten =
+        unwritten_tracks_.try_emplace(run.track, UnwrittenTrack{run.open_at_start.size()}).first->second;
+    unwritten.end_sequence = std::max(unwritten.end_sequence, run.end_sequence);
     for (const ScopeEvent& event : run.events) {
-      kept_depth = std::min<std::size_t>(kept_depth, event.depth);
+      unwritten.kept_depth = std::min<std::size_t>(unwritten.kept_depth, event.depth);
     }
     // The track may never repeat this.
     TrackTotals& totals = totals_[run.track];

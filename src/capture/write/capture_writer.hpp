@@ -21,6 +21,7 @@
 #include "capture/summary/builder.hpp"
 #include "capture/write/block_ring.hpp"
 #include "capture/write/destination.hpp"
+#include "capture/write/unwritten.hpp"
 
 namespace kymo::capture {
 
@@ -37,14 +38,6 @@ struct CaptureWriterOptions {
   /// summaries, and of its tracks' totals only what was dropped.
   std::unique_ptr<BlockRing> ring;
 };
-
-/// A track number that no recorder assigns: its drops are the events for which the file had no room.
-inline constexpr TrackId unwritten_track{0xFFFFFFFE};
-
-/// Counts the events of a batch as drops.
-[[nodiscard]] TrackTotals count_events(const EventBatch& batch);
-/// Adds the drops of the track unwritten_track to a batch.
-void state_unwritten(const TrackTotals& unwritten, EventBatch& batch);
 
 /// Writes one capture. Not thread-safe, except bytes_written().
 ///
@@ -111,9 +104,6 @@ class CaptureWriter final : public Sink {
   void write_encoded(const EventBatch& batch);
   /// The first batch after a loss.
   void write_stating_loss(const EventBatch& batch);
-  /// Opens the scopes in a batch that began in those that were not written and still last: the file has them whole.
-  /// Returns how many.
-  [[nodiscard]] std::uint64_t reopen(EventBatch& batch) const;
   void count_unwritten(const EventBatch& batch);
   void count_held();
   void write_summaries(const std::vector<FinishedSummary>& summaries);
@@ -139,11 +129,10 @@ class CaptureWriter final : public Sink {
   std::uint64_t dropped_by_ended_ = 0;  // scopes, by tracks that totals_ has no more
   TrackTotals unwritten_;
   bool has_unstated_loss_ = false;
-  // Of tracks in batches that were not written since the last that was: how many scopes of the file are still open.
-  std::unordered_map<TrackId, std::size_t> kept_depths_;
-  bool owes_declarations_ = false;  // some were in a batch that could not be written
-  bool has_ended_tracks_ = false;   // in blocks of their own
-  bool can_take_back_ = true;       // no index page was added to pending_ by write_blocks()
+  UnwrittenTracks unwritten_tracks_;  // in batches that were not written since the last that was
+  bool owes_declarations_ = false;    // some were in a batch that could not be written
+  bool has_ended_tracks_ = false;     // in blocks of their own
+  bool can_take_back_ = true;         // no index page was added to pending_ by write_blocks()
   std::vector<std::pair<std::string, std::uint64_t>> closing_facts_;
   IndexPage index_;
   std::optional<IndexPage> finished_page_;  // the one before, in pending_
