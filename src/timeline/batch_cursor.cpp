@@ -20,18 +20,26 @@ class BatchCursor::Implementation {
     is_damaged_.resize(sources_.size());
     open_.resize(sources_.size());
     for (std::size_t capture = 0; capture < sources_.size(); ++capture) {
-      push(capture, 0);
+      next_.emplace_back(capture, 0);
       blocks_ += sources_[capture]->block_count();
     }
   }
 
   bool next(EventBatch& batch) {
-    while (!queue_.empty()) {
+    for (;;) {
+      // Not before the caller has taken the block before it: a choice may depend on that.
+      for (const auto& [capture, block] : next_) {
+        push(capture, block);
+      }
+      next_.clear();
+      if (queue_.empty()) {
+        return false;
+      }
       const auto [start_ns, capture, block] = queue_.top();
       queue_.pop();
       const bool is_read = sources_[capture]->read(block, parts_, batch);
       ++done_;
-      push(capture, block + 1);
+      next_.emplace_back(capture, block + 1);
       if (!is_read) {
         is_damaged_[capture] = true;
       } else {
@@ -42,7 +50,6 @@ class BatchCursor::Implementation {
         return true;
       }
     }
-    return false;
   }
 
   [[nodiscard]] std::size_t capture() const { return capture_; }
@@ -71,8 +78,9 @@ class BatchCursor::Implementation {
   BatchParts parts_;
   Choice choice_;
   std::priority_queue<Next, std::vector<Next>, std::greater<>> queue_;
-  std::vector<bool> is_damaged_;            // by capture: the block before was
-  std::vector<timeline::OpenTracks> open_;  // by capture
+  std::vector<std::pair<std::size_t, std::size_t>> next_;  // captures, each with the block to go on from
+  std::vector<bool> is_damaged_;                           // by capture: the block before was
+  std::vector<timeline::OpenTracks> open_;                 // by capture
   std::size_t capture_ = 0;
   std::size_t blocks_ = 0;
   std::size_t done_ = 0;

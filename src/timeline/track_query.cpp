@@ -34,11 +34,13 @@ std::uint16_t without(std::uint16_t flags, unsigned less) {
 
 /// One query to one capture. Scope events of a track are in the file in chronological order, and every block states the
 /// scopes open at its start, including those of idle tracks. A block's declared range covers all its events, but may
-/// overlap earlier blocks because of a span handed in late. Therefore:
+/// begin before that of an earlier block: spans are handed in late, and a recorder that lags behind writes several
+/// blocks of one track before those of another. Therefore:
 ///
 /// - blocks that ended before the range contain nothing of it and are skipped;
-/// - the first block that begins after the range states the scopes open at the end of the range, even if no block
-///   overlaps the range. No scope event of the range comes after that block; spans handed in late may;
+/// - of blocks in a row that begin after the range, the first states the scopes open then, even if no block overlaps the
+///   range. No scope event of the range comes after it if it holds events of the track, or if all later blocks begin
+///   after the range too. Spans handed in late may;
 /// - the end of a scope beyond the range is found by bisection: a block with the scope open at its start precedes the
 ///   end.
 class TrackQuery {
@@ -49,15 +51,27 @@ class TrackQuery {
   /// The track's spans that overlap the range, by ascending start and depth.
   SpanList run() {
     bool wants_scopes = true;
+    bool knows_open = false;  // a block after the range has stated the open scopes, and only such blocks followed
+    std::size_t end = source_.block_count();
+    while (end > 0 && source_.start_ns(end - 1) >= range_.end_ns) {
+      --end;
+    }
     SpanList found;
     for (std::size_t block = 0; block < source_.block_count(); ++block) {
+      const bool is_after = source_.start_ns(block) >= range_.end_ns;
+      knows_open = knows_open && is_after;
       if (source_.end_ns(block) < range_.start_ns) {
         continue;
       }
-      if (source_.start_ns(block) >= range_.end_ns) {
-        wants_scopes = wants_scopes && !stop_at(block, found);
-      } else {
+      if (!is_after) {
         take_block(block, wants_scopes, found);
+      } else if (wants_scopes && !knows_open && start_of(block).is_readable) {
+        knows_open = true;
+        take_start(block, found);
+        if (start_of(block).has_events || block >= end) {
+          end_range(block, found);
+          wants_scopes = false;
+        }
       }
     }
     if (wants_scopes) {
@@ -73,6 +87,8 @@ class TrackQuery {
   /// The state of the track at the start of a block: its open scopes; none if the block does not name the track.
   struct Start {
     bool is_readable = false;
+    bool has_events = false;
+    std::uint64_t sequence = 0;
     std::vector<OpenScope> open;
   };
   /// Blocks between which a scope ended: it is open after `after`, and closed at the start of `before`.
@@ -114,27 +130,27 @@ class TrackQuery {
     resolve(out, first, gap);
   }
 
-  /// Processes the state at the start of a block after the range. Returns whether the block was readable.
-  bool stop_at(std::size_t block, SpanList& out) {
+  /// Processes the state at the start of a readable block after the range.
+  void take_start(std::size_t block, SpanList& out) {
     const Start& start = start_of(block);
-    if (!start.is_readable) {
-      return false;
-    }
     ScopeRun run;
     run.track = track_;
-    run.first_sequence = run.end_sequence = builder_.next_sequence();
+    run.first_sequence = run.end_sequence = start.open.empty() ? builder_.next_sequence() : start.sequence;
     run.open_at_start = start.open;
-    const bool had_run = has_run_;
-    const std::size_t before = last_block_;
     const std::size_t first = out.spans.size();
     builder_.take(run, {}, out);
-    if (had_run) {
-      resolve(out, first, {before, block});
+    const Gap gap{last_block_, block};
+    last_block_ = block;
+    if (std::exchange(has_run_, true)) {
+      resolve(out, first, gap);
     }
+  }
+
+  /// The scopes open at the start of this block, which was processed, are those open at the end of the range.
+  void end_range(std::size_t block, SpanList& out) {
     const std::size_t open = out.spans.size();
     builder_.append_open(range_.end_ns, Span::end_unknown, out);
     resolve(out, open, {block, source_.block_count()});
-    return true;
   }
 
   /// The capture ended before a block stated the scopes open at the range's end; the track's last run states them.
@@ -155,6 +171,8 @@ class TrackQuery {
       place->second.is_readable = source_.read(block, BatchParts::sequences, batch);
       if (const ScopeRun* const run = find_run(batch, track_)) {
         place->second.open = run->open_at_start;
+        place->second.sequence = run->first_sequence;
+        place->second.has_events = run->first_sequence != run->end_sequence;
       }
     }
     return place->second;

@@ -70,13 +70,14 @@ class SelectedExportTest : public ::testing::Test {
 
   /// Calls `check(truth, timeline)` for several recordings.
   template <typename Check>
-  void with_recordings(unsigned steps, const Check& check) {
+  void with_recordings(unsigned steps, const Check& check, bool lags = false) {
     for (std::uint32_t seed = 1; seed <= 8; ++seed) {
       SCOPED_TRACE("seed " + std::to_string(seed));
       test::ModelOptions options;
       options.seed = seed;
       options.steps = steps;
       options.closes_all = true;
+      options.lags = lags;
       const test::RecordingModel model(options);
       check(model.truth(), open(model.write()));
     }
@@ -138,6 +139,18 @@ TEST_F(SelectedExportTest, SpansOfATimeAreThoseThatReachIntoItAndCutThere) {
     selection.time = {truth.start_ns + length_ns / 3, truth.start_ns + length_ns / 2};
     EXPECT_EQ(spans_of(timeline, selection), true_rows(truth, selection.time));
   });
+}
+
+TEST_F(SelectedExportTest, SpansOfATimeAreThoseThatReachIntoItThoughOneThreadIsWrittenAfterAnother) {
+  const auto check = [this](const test::TrueRecording& truth, const Timeline& timeline) {
+    const std::int64_t length_ns = truth.end_ns - truth.start_ns;
+    for (std::int64_t part = 0; part < 20; ++part) {
+      SelectionOptions selection;
+      selection.time = {truth.start_ns + length_ns * part / 20, truth.start_ns + length_ns * (part + 1) / 20};
+      EXPECT_EQ(spans_of(timeline, selection), true_rows(truth, selection.time)) << part;
+    }
+  };
+  with_recordings(900, check, true);
 }
 
 TEST_F(SelectedExportTest, OfASiteAllThatRanInsideItIsThereWithItsSelfTime) {

@@ -1,4 +1,5 @@
-// Ranges of captures whose blocks do not follow each other in time: run states arrive late, with early times.
+// Ranges of captures whose blocks do not follow each other in time: run states arrive late, with early times, and a
+// recorder that lags behind writes one thread after another.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -82,6 +83,35 @@ std::vector<EventBatch> late_game(std::mt19937& random) {
   return batches;
 }
 
+/// The same game as a recorder writes it that found all of some stretches at once.
+std::vector<EventBatch> lagging_game(std::mt19937& random) {
+  Game game;
+  game.frames = 30;
+  game.frames_in_block = 30;
+  const EventBatch whole = game.batches()[0];
+  const std::int64_t length = whole.end_ns - whole.start_ns;
+  std::vector<DealtTrack> tracks;
+  for (const ScopeRun& run : whole.runs) {
+    tracks.push_back({run, 0, {}});
+  }
+  std::vector<EventBatch> batches;
+  for (std::int64_t drain = 1; drain <= 4; ++drain) {
+    const std::int64_t end_ns = whole.start_ns + length * drain / 4 + 1;
+    for (DealtTrack& busy : tracks) {
+      while (busy.next < busy.all.events.size() && busy.all.events[busy.next].time_ns < end_ns) {
+        EventBatch& block = batches.emplace_back();
+        block.start_ns = busy.all.events[busy.next].time_ns;
+        block.end_ns = std::min(block.start_ns + 1 + static_cast<std::int64_t>(random() % 20'000'000U), end_ns - 1);
+        for (DealtTrack& track : tracks) {
+          track.put_until(&track == &busy ? block.end_ns + 1 : block.start_ns - length, block);
+        }
+      }
+    }
+  }
+  batches[0].declarations = whole.declarations;
+  return batches;
+}
+
 template <typename List>
 List list_of(const Bytes& bytes, const panel::ListKey& key) {
   panel::PanelData data(provide(bytes), immediate_data());
@@ -97,10 +127,10 @@ List list_of(const Bytes& bytes, const panel::ListKey& key) {
 
 using Sums = std::map<SiteId, std::pair<std::uint64_t, std::uint64_t>>;  // counts and totals
 
-TEST(LateBlocks, FiguresOfARangeAreThoseOfTheStatistics) {
+void expect_figures_of_ranges(std::vector<EventBatch> (*make_game)(std::mt19937&)) {
   std::mt19937 random(5);
   for (unsigned round = 0; round < rounds(60U); ++round) {
-    const std::vector<EventBatch> batches = late_game(random);
+    const std::vector<EventBatch> batches = make_game(random);
     const Bytes bytes = write_capture(batches);
     std::vector<CaptureReader> readers;
     readers.push_back(open_bytes(bytes));
@@ -164,6 +194,14 @@ TEST(LateBlocks, FiguresOfARangeAreThoseOfTheStatistics) {
     const auto times = list_of<panel::SiteTimes>(bytes, panel::ListKey(range, Game::frame_site.value()));
     EXPECT_TRUE(times.hold(range.end_ns - 1) || (range.end_ns - Game::start_ns) % Game::frame_ns == 0);
   }
+}
+
+TEST(LateBlocks, FiguresOfARangeAreThoseOfTheStatistics) {
+  expect_figures_of_ranges(late_game);
+}
+
+TEST(LateBlocks, FiguresOfARangeAreThoseOfTheStatisticsThoughOneThreadIsWrittenAfterAnother) {
+  expect_figures_of_ranges(lagging_game);
 }
 
 TEST(LateBlocks, TheSelfTimeOfASpanOverSeveralBlocksIsKnownWhereItsInsidesAre) {

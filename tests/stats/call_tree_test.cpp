@@ -192,25 +192,37 @@ TEST(CallTree, TheTimeOfAFiberCountsOnceOnItsOwnTrack) {
   expect_equal(paths_of(timeline, stats::gather_call_tree(timeline, chosen)), {{"/task", {1, 30, 30}}}, "by name");
 }
 
+/// Compares the trees of stretches of a recording, between `parts` even marks and some of them long, with replays.
+void expect_replayed_stretches(const RecordingModel& model, std::int64_t parts) {
+  const auto bytes = model.write();
+  const Timeline timeline = open_memory(bytes);
+  const std::int64_t length_ns = model.truth().end_ns - model.truth().start_ns;
+  for (std::int64_t part = 0; part + 2 < parts; ++part) {
+    const TimeRange range{model.truth().start_ns + length_ns * part / parts,
+                          model.truth().start_ns + length_ns * (part + 1 + part % 2) / parts + part};
+    stats::SelectionOptions chosen;
+    chosen.time = range;
+    stats::CallTreeOptions options;
+    options.selection = stats::Selection(timeline, chosen);
+    expect_equal(paths_of(timeline, stats::gather_call_tree(timeline, options)), replay(model, range),
+                 std::to_string(part));
+    chosen.threads = {"thread 1"};
+    options.selection = stats::Selection(timeline, chosen);
+    expect_equal(paths_of(timeline, stats::gather_call_tree(timeline, options)), replay(model, range, TrackId{2}));
+  }
+}
+
 TEST(CallTree, OfAStretchOfTimeHoldsThePartsThatLieInIt) {
   for (std::uint32_t seed = 11; seed <= 14; ++seed) {
-    const RecordingModel model({.seed = seed, .steps = 3000});
-    const auto bytes = model.write();
-    const Timeline timeline = open_memory(bytes);
-    const std::int64_t length_ns = model.truth().end_ns - model.truth().start_ns;
-    for (std::int64_t part = 0; part < 7; ++part) {
-      const TimeRange range{model.truth().start_ns + length_ns * part / 9,
-                            model.truth().start_ns + length_ns * (part + 2) / 9 + part};
-      stats::SelectionOptions chosen;
-      chosen.time = range;
-      stats::CallTreeOptions options;
-      options.selection = stats::Selection(timeline, chosen);
-      expect_equal(paths_of(timeline, stats::gather_call_tree(timeline, options)), replay(model, range),
-                   std::to_string(seed) + " " + std::to_string(part));
-      chosen.threads = {"thread 1"};
-      options.selection = stats::Selection(timeline, chosen);
-      expect_equal(paths_of(timeline, stats::gather_call_tree(timeline, options)), replay(model, range, TrackId{2}));
-    }
+    SCOPED_TRACE(seed);
+    expect_replayed_stretches(RecordingModel({.seed = seed, .steps = 3000}), 9);
+  }
+}
+
+TEST(CallTree, OfAStretchOfTimeHoldsItsPartsThoughOneThreadIsWrittenAfterAnother) {
+  for (std::uint32_t seed = 41; seed <= 46; ++seed) {
+    SCOPED_TRACE(seed);
+    expect_replayed_stretches(RecordingModel({.seed = seed, .steps = 3000, .lags = true}), 60);
   }
 }
 

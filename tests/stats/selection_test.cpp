@@ -13,6 +13,10 @@
 #include "power_recording.hpp"
 #include "stats/statistics/statistics.hpp"
 #include "stats/statistics/stretches.hpp"
+#include "stats/statistics/thread_statistics.hpp"
+#include "support/open_memory.hpp"
+#include "support/rounds.hpp"
+#include "timeline/recording_model.hpp"
 
 namespace kymo::test {
 namespace {
@@ -137,6 +141,58 @@ TEST(Selection, ThreadsAndSitesNarrowWithoutCutting) {
   EXPECT_THROW(Selection(timeline, chosen), stats::SelectionError);
   chosen.sites = {"st*"};
   EXPECT_EQ(sums_of(timeline, chosen), (std::map<std::string, Sum>{{"step", {4, 140, 140}}, {"frames", {4, 400, 0}}}));
+}
+
+TEST(Selection, ATimeHasItsPartsOfAllScopesThoughOneThreadIsWrittenAfterAnother) {
+  std::mt19937_64 random(9);
+  for (std::uint32_t seed = 51; seed <= 58; ++seed) {
+    const RecordingModel model({.seed = seed, .steps = 3000, .lags = true});
+    const auto bytes = model.write(seed % 2 == 0);
+    const Timeline timeline = open_memory(bytes);
+    const auto length = static_cast<std::uint64_t>(model.truth().end_ns - model.truth().start_ns);
+    for (unsigned i = 0; i < rounds(40U); ++i) {
+      SelectionOptions chosen;
+      chosen.time.start_ns = model.truth().start_ns + static_cast<std::int64_t>(random() % length);
+      chosen.time.end_ns = chosen.time.start_ns + 1 + static_cast<std::int64_t>(random() % (length / (1 + i % 30)));
+      std::map<std::string, std::uint64_t> expected;
+      for (const TrueSpan& span : model.truth().spans) {
+        const std::int64_t inside_ns =
+            std::min(span.end_ns, chosen.time.end_ns) - std::max(span.start_ns, chosen.time.start_ns);
+        if (span.name.find("site") == 0 && inside_ns > 0) {
+          expected[span.name] += static_cast<std::uint64_t>(inside_ns);
+        }
+      }
+      stats::StatisticsOptions options;
+      options.selection = Selection(timeline, chosen);
+      std::map<std::string, std::uint64_t> found;
+      for (const stats::SiteStatistics& site : stats::gather_statistics(timeline, options).sites) {
+        if (site.durations.total_ns != 0) {
+          found[timeline.site(site.site).name] = site.durations.total_ns;
+        }
+      }
+      std::map<std::string, std::uint64_t> of_threads;
+      for (const stats::ThreadSiteStatistics& row : stats::gather_thread_statistics(timeline, options.selection)) {
+        if (row.scopes.durations.total_ns != 0) {
+          of_threads[timeline.site(row.scopes.site).name] += row.scopes.durations.total_ns;
+        }
+      }
+      ASSERT_EQ(found, expected) << seed << ": " << chosen.time.start_ns << ".." << chosen.time.end_ns;
+      ASSERT_EQ(of_threads, expected) << seed << ": " << chosen.time.start_ns << ".." << chosen.time.end_ns;
+    }
+  }
+}
+
+TEST(Selection, ATimeOfACaptureWithoutABacklogTakesOnlyItsOwnBlocks) {
+  PowerRecording recording;
+  for (std::int64_t i = 0; i < 100; ++i) {
+    recording.scope(100 * i, 100 * i + 50, TrackId{1}, "step");
+  }
+  const Timeline timeline = recording.make_timeline(20);
+  SelectionOptions chosen;
+  chosen.time = {4'010, 4'990};
+  stats::StatisticsOptions options;
+  options.selection = Selection(timeline, chosen);
+  EXPECT_LE(stats::gather_statistics(timeline, options).blocks_decoded, 4U);
 }
 
 TEST(Selection, WhatIsNotThereIsSaid) {

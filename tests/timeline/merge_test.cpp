@@ -101,9 +101,10 @@ TEST(Merge, HoldsTheSpansOfAllItsInputs) {
   EXPECT_EQ(dropped, a.truth().dropped_scopes + b.truth().dropped_scopes + c.truth().dropped_scopes);
 }
 
-TEST(Merge, RangesOfAMergeAreReadAsThoseOfItsInputs) {
-  const RecordingModel a({.seed = 64, .prefix = "a ", .pid = 1, .closes_all = true});
-  const RecordingModel b({.seed = 65, .start_ns = 1'000'300'000, .prefix = "b ", .pid = 2, .closes_all = true});
+void expect_ranges_of_the_inputs(bool lags) {
+  const RecordingModel a({.seed = 64, .prefix = "a ", .pid = 1, .closes_all = true, .lags = lags});
+  const RecordingModel b(
+      {.seed = 65, .start_ns = 1'000'300'000, .prefix = "b ", .pid = 2, .closes_all = true, .lags = lags});
   const TemporaryDirectory directory;
   const auto inputs = paths({a.write_file(directory / "a.kymo"), b.write_file(directory / "b.kymo")});
   const Timeline merged(capture::merge(inputs, directory / "all.kymo").output);
@@ -124,6 +125,14 @@ TEST(Merge, RangesOfAMergeAreReadAsThoseOfItsInputs) {
                 texts_of(drop_open_async(to_true(apart, in_inputs)), false));
     }
   }
+}
+
+TEST(Merge, RangesOfAMergeAreReadAsThoseOfItsInputs) {
+  expect_ranges_of_the_inputs(false);
+}
+
+TEST(Merge, RangesOfAMergeAreReadAsThoseOfInputsWithOneThreadWrittenAfterAnother) {
+  expect_ranges_of_the_inputs(true);
 }
 
 TEST(Merge, KeepsFramesSamplesMessagesAndSyncPoints) {

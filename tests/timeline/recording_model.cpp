@@ -1,6 +1,7 @@
 #include "recording_model.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -20,7 +21,7 @@ RecordingModel::RecordingModel(const ModelOptions& options) : options_(options),
   declare();
   for (unsigned i = 0; i < options_.steps; ++i) {
     step();
-    if (below(40) == 0) {
+    if (below(options_.lags ? 200 : 40) == 0) {
       cut();
     }
   }
@@ -276,6 +277,79 @@ void RecordingModel::cut() {
   }
   batches_.push_back(std::move(batch_));
   batch_ = EventBatch();
+  if (options_.lags) {
+    split_last();
+  }
+}
+
+/// Splits the last batch as a collector does that finds more words than one holds: it takes one thread after another,
+/// and names in each batch the threads with open scopes, as far as it has come with them.
+void RecordingModel::split_last() {
+  EventBatch others = std::move(batches_.back());
+  batches_.pop_back();
+  const std::vector<ScopeRun> runs = std::exchange(others.runs, {});
+  std::vector<ScopeRun> reached = runs;
+  for (ScopeRun& run : reached) {
+    run.events.clear();
+    run.arguments.clear();
+    run.end_sequence = run.first_sequence;
+  }
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    ScopeRun& run = reached[i];
+    auto argument = runs[i].arguments.begin();
+    for (std::size_t first = 0; first < runs[i].events.size();) {
+      const std::size_t last = std::min<std::size_t>(runs[i].events.size(), first + 1 + below(40));
+      EventBatch batch;
+      std::copy_if(reached.begin(), reached.end(), std::back_inserter(batch.runs),
+                   [&run](const ScopeRun& other) { return other.track != run.track && !other.open_at_start.empty(); });
+      batch.text = others.text;
+      batch.declarations = std::exchange(others.declarations, {});
+      ScopeRun piece = run;
+      piece.events.assign(runs[i].events.begin() + static_cast<std::ptrdiff_t>(first),
+                          runs[i].events.begin() + static_cast<std::ptrdiff_t>(last));
+      for (; argument != runs[i].arguments.end() && argument->position <= last; ++argument) {
+        piece.arguments.push_back({argument->position - static_cast<std::uint32_t>(first), argument->value});
+      }
+      piece.end_sequence += piece.events.size() + piece.arguments.size();
+      batch.start_ns = piece.events.front().time_ns;
+      batch.end_ns = piece.events.back().time_ns;
+      run.first_sequence = run.end_sequence = piece.end_sequence;
+      for (const ScopeEvent& event : piece.events) {
+        run.open_at_start.resize(event.depth);
+        if (event.is_open()) {
+          run.open_at_start.push_back({event.time_ns, event.site});
+        }
+      }
+      batch.runs.push_back(std::move(piece));
+      batches_.push_back(std::move(batch));
+      first = last;
+    }
+  }
+  // What is no scope comes last, in a batch that states the time of that alone.
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const ScopeRun& rest = runs[i].events.empty() ? runs[i] : reached[i];
+    if (!rest.open_at_start.empty()) {
+      others.runs.push_back(rest);
+    }
+  }
+  others.start_ns = others.end_ns;
+  const auto reach_back = [&others](std::int64_t time_ns) { others.start_ns = std::min(others.start_ns, time_ns); };
+  for (const SpanEvent& span : others.spans) {
+    reach_back(span.start_ns);
+  }
+  for (const SampleRun& run : others.samples) {
+    reach_back(run.times_ns.front());
+  }
+  const auto reach_all = [&reach_back](const auto& events) {
+    for (const auto& event : events) {
+      reach_back(event.time_ns);
+    }
+  };
+  reach_all(others.frame_marks);
+  reach_all(others.async_begins);
+  reach_all(others.messages);
+  reach_all(others.sync_points);
+  batches_.push_back(std::move(others));
 }
 
 void RecordingModel::finish() {

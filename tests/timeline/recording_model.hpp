@@ -49,6 +49,7 @@ struct ModelOptions {
   std::int64_t wall_clock_offset_ns = 1'700'000'000'000'000'000;  ///< wall clock less monotonic
   std::int64_t anchor_bound_ns = 300;
   bool closes_all = false;  ///< no scope is left open
+  bool lags = false;        ///< drains are long, and the words of each thread fill batches of their own
 };
 
 /// Makes up a recording and cuts it into batches.
@@ -87,6 +88,7 @@ class RecordingModel {
   void emit_late_span();
   void step_async();
   void cut();
+  void split_last();
   void finish();
   ArgumentValue make_argument(std::string& text_form);
   std::uint64_t below(std::uint64_t limit) { return random_() % limit; }

@@ -140,6 +140,14 @@ TEST(Timeline, SpansOfAnyRangeAreThoseThatOverlapIt) {
   }
 }
 
+TEST(Timeline, SpansOfAnyRangeAreThoseThatOverlapItThoughOneThreadIsWrittenAfterAnother) {
+  for (std::uint32_t seed = 31; seed <= 38; ++seed) {
+    const RecordingModel model({.seed = seed, .steps = 3000, .closes_all = seed % 3 == 0, .lags = true});
+    const auto bytes = model.write(seed % 2 == 0);
+    expect_true_in_ranges(open_memory(bytes), model.truth(), seed, test::rounds(150U));
+  }
+}
+
 TEST(Timeline, SelfTimeIsExactUnlessItIsMarkedAsABound) {
   const RecordingModel model({.seed = 5});
   const auto bytes = model.write();

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -21,6 +23,7 @@
 #include "capture/merge/clock_alignment.hpp"
 #include "capture/write/capture_writer.hpp"
 #include "stats/common/selection.hpp"
+#include "timeline/block_choice.hpp"
 #include "timeline/observed_threads.hpp"
 #include "timeline/source.hpp"
 
@@ -94,7 +97,7 @@ class SelectedCopy {
   SelectedCopy(const Timeline& timeline, const stats::Selection& selection)
       : timeline_(timeline),
         selection_(selection),
-        has_skipped_later_(timeline.capture_count()),
+        choices_(timeline.capture_count(), timeline::BlockChoice(selection.range())),
         threads_of_tracks_(timeline::threads_of_tracks(timeline.declarations())) {
     select_threads();
   }
@@ -115,9 +118,9 @@ class SelectedCopy {
       writer.write(clock);
     }
     BatchCursor cursor(timeline_, {}, BatchParts::everything, [&](std::size_t capture, std::size_t block) {
-      const bool is_later = sources[capture]->start_ns(block) > range.end_ns;
-      has_skipped_later_[capture] = has_skipped_later_[capture] || is_later;
-      return !is_later && sources[capture]->end_ns(block) >= range.start_ns;
+      const timeline::Source& source = *sources[capture];
+      return !selection_.cuts_time() ||
+             choices_[capture].needs(source.start_ns(block), source.end_ns(block), block + 1 == source.block_count());
     });
     // Each block names the open scopes of all captures' tracks.
     capture::BatchJoiner joiner;
@@ -218,8 +221,7 @@ class SelectedCopy {
   [[nodiscard]] bool cut_run(ScopeRun& run, std::size_t capture) {
     Track& track = track_of(run.track);
     track.capture = capture;
-    if (!track.part.is_taken ||
-        (selection_.cuts_time() && (track.cut.is_over() || !track.cut.cut(run, has_skipped_later_[capture])))) {
+    if (!track.part.is_taken || (selection_.cuts_time() && !track.cut.cut(run, choices_[capture].skipped()))) {
       return false;
     }
     if (selection_.chooses_sites()) {
@@ -287,8 +289,35 @@ class SelectedCopy {
     track.inside_since_ns.reset();
   }
 
+  /// The closes of a capture's tracks that a batch does not name, as their scopes ended in blocks that were left out.
+  [[nodiscard]] std::vector<ScopeRun> end_unnamed(const EventBatch& batch, std::size_t capture) {
+    std::vector<ScopeRun> ended;
+    const timeline::SkippedBlocks skipped = choices_[capture].skipped();
+    if (!selection_.cuts_time() || skipped == timeline::SkippedBlocks::none) {
+      return ended;
+    }
+    std::unordered_set<TrackId> named;
+    for (const ScopeRun& run : batch.runs) {
+      named.insert(run.track);
+    }
+    for (auto& [id, track] : tracks_) {
+      ScopeRun run;
+      run.track = id;
+      if (track.capture == capture && track.part.is_taken && named.count(id) == 0 &&
+          track.cut.cut_unnamed(run, skipped)) {
+        if (selection_.chooses_sites()) {
+          keep_inside(track, run);
+        }
+        ended.push_back(std::move(run));
+      }
+    }
+    return ended;
+  }
+
   void cut(EventBatch& batch, std::size_t capture) {
+    std::vector<ScopeRun> ended = end_unnamed(batch, capture);
     keep_if(batch.runs, [&](ScopeRun& run) { return cut_run(run, capture); });
+    std::move(ended.begin(), ended.end(), std::back_inserter(batch.runs));
     keep_if(batch.spans, [this](SpanEvent& span) {
       return track_of(span.track).part.cut(span) && selection_.takes_site(timeline_.name(span.name));
     });
@@ -315,8 +344,11 @@ class SelectedCopy {
     if (selection_.cuts_time()) {
       cut_samples(batch);
       const TimeRange range = selection_.range();
-      batch.start_ns = std::max(batch.start_ns, range.start_ns);
-      batch.end_ns = std::max(batch.start_ns, std::min(batch.end_ns, range.end_ns));
+      batch.start_ns = std::max(std::min(batch.start_ns, range.end_ns), range.start_ns);
+      batch.end_ns = std::max(std::min(batch.end_ns, range.end_ns), batch.start_ns);
+      for (const ScopeRun& run : batch.runs) {
+        stats::cover(batch, run);
+      }
     }
     if (capture != 0) {
       batch.clock_anchors.clear();  // the axis is that of the first capture
@@ -417,7 +449,7 @@ class SelectedCopy {
 
   const Timeline& timeline_;
   const stats::Selection& selection_;
-  std::vector<bool> has_skipped_later_;  // by capture: blocks after the selected time
+  std::vector<timeline::BlockChoice> choices_;  // by capture
   std::unordered_map<TrackId, Track> tracks_;
   std::unordered_map<TrackId, std::vector<ThreadId>> threads_of_tracks_;
   std::unordered_map<ThreadId, Part> threads_;

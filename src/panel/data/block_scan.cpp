@@ -11,7 +11,7 @@ struct PanelData::ScanPlaces {
   struct Place {
     std::size_t capture = 0;
     std::size_t block = 0;
-    bool has_skipped_later = false;
+    timeline::SkippedBlocks skipped = timeline::SkippedBlocks::none;
   };
 
   std::shared_ptr<const BlockScan> scan;
@@ -22,14 +22,20 @@ struct PanelData::ScanPlaces {
 void PanelData::scan(std::shared_ptr<const BlockScan> scan) {
   auto places = std::make_shared<ScanPlaces>();
   const std::vector<CaptureBlocks>& lists = provider_->blocks();
+  const bool has_scopes = scan->parts == BatchParts::scopes || scan->parts == BatchParts::everything;
   for (std::size_t capture = 0; capture < lists.size(); ++capture) {
-    bool has_skipped_later = false;
-    for (std::size_t i = 0; i < lists[capture].blocks.size(); ++i) {
+    if (capture != scan->capture.value_or(capture)) {
+      continue;
+    }
+    timeline::BlockChoice choice(scan->range);
+    const std::size_t count = lists[capture].blocks.size();
+    for (std::size_t i = 0; i < count; ++i) {
       const timeline::BlockPlace& block = lists[capture].blocks[i];
-      if (capture == scan->capture.value_or(capture) && overlaps(block.start_ns, block.end_ns, scan->range)) {
-        places->places.push_back({capture, provider_->first_block() + i, has_skipped_later});
+      const bool is_needed = has_scopes ? choice.needs(block.start_ns, block.end_ns, i + 1 == count)
+                                        : overlaps(block.start_ns, block.end_ns, scan->range);
+      if (is_needed) {
+        places->places.push_back({capture, provider_->first_block() + i, choice.skipped()});
       }
-      has_skipped_later = has_skipped_later || block.start_ns > scan->range.end_ns;
     }
   }
   places->scan = std::move(scan);
@@ -47,7 +53,7 @@ void PanelData::go_on_scanning(std::shared_ptr<ScanPlaces> places) {
       } catch (const std::exception&) {
         batch = nullptr;
       }
-      places->scan->take(batch.get(), place.has_skipped_later);
+      places->scan->take(batch.get(), place.skipped);
       if (std::chrono::steady_clock::now() >= end) {
         break;
       }

@@ -19,6 +19,7 @@
 #include "panel/data/frame_cover.hpp"
 #include "panel/data/worker.hpp"
 #include "stats/energy/span_energy.hpp"
+#include "timeline/block_choice.hpp"
 
 namespace kymo::panel {
 
@@ -94,12 +95,12 @@ struct FoundSpan {
 
 /// Blocks to read in the background, in the order of the captures and of their blocks.
 struct BlockScan {
-  TimeRange range;  ///< the blocks that overlap it
+  TimeRange range;  ///< the blocks that overlap it; for scopes also those that tell what is open in it
   BatchParts parts = BatchParts::everything;
   std::optional<std::size_t> capture;  ///< only this one
-  /// Takes a block, on the worker's thread. `batch`: nullptr if it could not be read. `has_skipped_later`: an earlier
-  /// block of this capture was left out, since it begins after the range. Its scopes are missing before this block's.
-  std::function<void(const EventBatch* batch, bool has_skipped_later)> take;
+  /// Takes a block, on the worker's thread. `batch`: nullptr if it could not be read. `skipped`: the blocks of its
+  /// capture that were left out since the one before.
+  std::function<void(const EventBatch* batch, timeline::SkippedBlocks skipped)> take;
   /// Called on the drawing thread after some blocks, and after the last one; nothing is taken meanwhile. Returns
   /// whether to go on.
   std::function<bool(bool is_done)> deliver;

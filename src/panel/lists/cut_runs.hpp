@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <unordered_map>
+#include <unordered_set>
 
 #include <kymo/events.hpp>
 
@@ -20,15 +21,18 @@ class CutRuns {
   explicit CutRuns(TimeRange range) : range_(range) {}
 
   /// Calls on_run(const ScopeRun&, Track&) for each run of a block, as far as it is in the range.
-  /// `has_skipped_later`: as in BlockScan.
+  /// `skipped`: as in BlockScan.
   template <typename OnRun>
-  void take(const EventBatch& batch, bool has_skipped_later, const OnRun& on_run) {
+  void take(const EventBatch& batch, timeline::SkippedBlocks skipped, const OnRun& on_run) {
     last_ns_ = std::max(last_ns_, batch.end_ns);
+    if (skipped != timeline::SkippedBlocks::none && !is_everything(range_)) {
+      take_unnamed(batch, skipped, on_run);
+    }
     for (const ScopeRun& run : batch.runs) {
       Cut& of_track = tracks_.try_emplace(run.track, Cut{{}, stats::RunCut(range_)}).first->second;
       if (is_everything(range_)) {
         on_run(run, of_track.track);
-      } else if (ScopeRun part = run; of_track.cut.cut(part, has_skipped_later)) {
+      } else if (ScopeRun part = run; of_track.cut.cut(part, skipped)) {
         on_run(part, of_track.track);
       }
     }
@@ -60,6 +64,21 @@ class CutRuns {
     Track track;
     stats::RunCut cut;
   };
+
+  template <typename OnRun>
+  void take_unnamed(const EventBatch& batch, timeline::SkippedBlocks skipped, const OnRun& on_run) {
+    std::unordered_set<TrackId> named;
+    for (const ScopeRun& run : batch.runs) {
+      named.insert(run.track);
+    }
+    for (auto& [id, of_track] : tracks_) {
+      ScopeRun rest;
+      rest.track = id;
+      if (named.count(id) == 0 && of_track.cut.cut_unnamed(rest, skipped)) {
+        on_run(rest, of_track.track);
+      }
+    }
+  }
 
   TimeRange range_;
   std::int64_t last_ns_ = std::numeric_limits<std::int64_t>::min();

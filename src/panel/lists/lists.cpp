@@ -13,7 +13,7 @@
 #include "panel/data/time_math.hpp"
 #include "panel/lists/found_gatherer.hpp"
 #include "panel/lists/keep_first.hpp"
-#include "panel/lists/later_runs.hpp"
+#include "panel/lists/runs_until.hpp"
 #include "panel/lists/site_gatherer.hpp"
 #include "panel/lists/site_times.hpp"
 #include "panel/lists/stack_gatherer.hpp"
@@ -93,20 +93,18 @@ class InstanceList::Gatherer {
 
   [[nodiscard]] BlockScan scan() const { return {key_.range, BatchParts::scopes, std::nullopt, {}, {}}; }
 
-  void take(const EventBatch& batch, bool has_skipped_later) {
+  void take(const EventBatch& batch, timeline::SkippedBlocks skipped) {
     // What was skipped may have ended what is still open.
-    last_ns_ = std::max(last_ns_, has_skipped_later ? std::min(batch.end_ns, key_.range.end_ns) : batch.end_ns);
-    for (const ScopeRun& run : batch.runs) {
-      if (later_.holds(run, has_skipped_later)) {
-        continue;
-      }
+    has_skipped_later_ = has_skipped_later_ || skipped == timeline::SkippedBlocks::after;
+    last_ns_ = std::max(last_ns_, has_skipped_later_ ? std::min(batch.end_ns, key_.range.end_ns) : batch.end_ns);
+    runs_.take(batch, skipped, [this](const ScopeRun& run) {
       capture::match(run, stacks_[run.track], [&](const capture::ScopeSpan& span) {
         if (span.site == SiteId{key_.id}) {
           add(list_, run.track, span.depth, {span.start_ns, add_length(span.start_ns, span.duration_ns)}, span.self_ns,
               false, (span.flags & capture::ScopeSpan::self_is_bound) != 0);
         }
       });
-    }
+    });
     if (list_.longest.size() > 4 * most_rows) {
       sort(list_);
     }
@@ -150,7 +148,8 @@ class InstanceList::Gatherer {
   InstanceList result_;
   std::int64_t last_ns_ = std::numeric_limits<std::int64_t>::min();
   std::unordered_map<TrackId, capture::ScopeStack> stacks_;
-  LaterRuns later_;
+  RunsUntil runs_;
+  bool has_skipped_later_ = false;
 };
 
 /// Gathers messages.
@@ -374,10 +373,10 @@ void KeptList<List>::keep_fresh(PanelData& data, const ListKey& key) {
   }
   const auto gatherer = std::make_shared<typename List::Gatherer>(key, data.provider());
   auto scan = std::make_shared<BlockScan>(gatherer->scan());
-  scan->take = [gatherer](const EventBatch* batch, bool has_skipped_later) {
+  scan->take = [gatherer](const EventBatch* batch, timeline::SkippedBlocks skipped) {
     if (batch != nullptr) {
-      if constexpr (requires { gatherer->take(*batch, has_skipped_later); }) {
-        gatherer->take(*batch, has_skipped_later);
+      if constexpr (requires { gatherer->take(*batch, skipped); }) {
+        gatherer->take(*batch, skipped);
       } else {
         gatherer->take(*batch);
       }

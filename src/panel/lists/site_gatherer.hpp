@@ -14,8 +14,8 @@ class SiteList::Gatherer {
   Gatherer(const ListKey& key, const BlockProvider& /*provider*/) : key_(key), runs_(key.range) {}
 
   [[nodiscard]] BlockScan scan() const { return {key_.range, BatchParts::scopes, std::nullopt, {}, {}}; }
-  void take(const EventBatch& batch, bool has_skipped_later) {
-    runs_.take(batch, has_skipped_later, [this](const ScopeRun& run, capture::ScopeStack& stack) { add(run, stack); });
+  void take(const EventBatch& batch, timeline::SkippedBlocks skipped) {
+    runs_.take(batch, skipped, [this](const ScopeRun& run, capture::ScopeStack& stack) { add(run, stack); });
   }
   /// Adds the scopes that are open at the range's end. Call after the last block.
   void finish() {

@@ -7,8 +7,8 @@
 #include <limits>
 #include <unordered_map>
 
-#include "panel/lists/later_runs.hpp"
 #include "panel/lists/lists.hpp"
+#include "panel/lists/runs_until.hpp"
 
 namespace kymo::panel {
 
@@ -18,14 +18,10 @@ class SiteTimes::Gatherer {
   Gatherer(const ListKey& key, const BlockProvider& /*provider*/) : key_(key) {}
 
   [[nodiscard]] BlockScan scan() const { return {key_.range, BatchParts::scopes, std::nullopt, {}, {}}; }
-  void take(const EventBatch& batch, bool has_skipped_later) {
+  void take(const EventBatch& batch, timeline::SkippedBlocks skipped) {
     last_ns_ = std::max(last_ns_, batch.end_ns);
-    for (const ScopeRun& run : batch.runs) {
-      if (later_.holds(run, has_skipped_later)) {
-        continue;
-      }
-      times_.add_closed(run, SiteId{key_.id}, stacks_[run.track]);
-    }
+    runs_.take(batch, skipped,
+               [this](const ScopeRun& run) { times_.add_closed(run, SiteId{key_.id}, stacks_[run.track]); });
     if (times_.ranges.size() > joined_ + most) {
       times_.join();
       joined_ = times_.ranges.size();
@@ -47,7 +43,7 @@ class SiteTimes::Gatherer {
   std::size_t joined_ = 0;
   std::int64_t last_ns_ = std::numeric_limits<std::int64_t>::min();
   std::unordered_map<TrackId, capture::ScopeStack> stacks_;
-  LaterRuns later_;
+  RunsUntil runs_;
 };
 
 }  // namespace kymo::panel

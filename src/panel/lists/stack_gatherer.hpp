@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "capture/summary/scope_matcher.hpp"
-#include "panel/lists/later_runs.hpp"
 #include "panel/lists/lists.hpp"
+#include "panel/lists/runs_until.hpp"
 #include "stats/common/stack_tree.hpp"
 #include "timeline/observed_threads.hpp"
 
@@ -131,7 +131,7 @@ class StackList::Gatherer {
     return {key_.range, key_.id != 0 ? BatchParts::everything : BatchParts::stacks, std::nullopt, {}, {}};
   }
 
-  void take(const EventBatch& batch, bool has_skipped_later) {
+  void take(const EventBatch& batch, timeline::SkippedBlocks skipped) {
     last_ns_ = std::max(last_ns_, batch.end_ns);
     for (const StackSample& sample : batch.stack_samples) {
       if (!key_.holds(sample.time_ns)) {
@@ -144,19 +144,16 @@ class StackList::Gatherer {
         ++kept_;
       }
     }
-    for (const ScopeRun& run : batch.runs) {
-      if (key_.id == 0) {
-        break;
-      }
-      if (later_.holds(run, has_skipped_later)) {
-        continue;
-      }
+    if (key_.id == 0) {
+      return;
+    }
+    runs_.take(batch, skipped, [this](const ScopeRun& run) {
       SiteTimes& scopes = scopes_[run.track];
       scopes.add_closed(run, SiteId{key_.id}, stacks_[run.track]);
       if (scopes.ranges.size() > 2 * SiteTimes::most) {
         scopes.join();
       }
-    }
+    });
   }
 
   [[nodiscard]] StackList result() const {
@@ -215,7 +212,7 @@ class StackList::Gatherer {
   std::unordered_map<ThreadId, std::vector<StackSample>> samples_;
   std::size_t kept_ = 0;
   std::unordered_map<TrackId, capture::ScopeStack> stacks_;
-  LaterRuns later_;
+  RunsUntil runs_;
   std::unordered_map<TrackId, SiteTimes> scopes_;
   std::int64_t last_ns_ = std::numeric_limits<std::int64_t>::min();
 };

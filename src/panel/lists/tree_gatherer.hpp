@@ -22,8 +22,8 @@ class TreeList::Gatherer {
   }
 
   [[nodiscard]] BlockScan scan() const { return {key_.range, BatchParts::scopes, std::nullopt, {}, {}}; }
-  void take(const EventBatch& batch, bool has_skipped_later) {
-    runs_.take(batch, has_skipped_later, [this](const ScopeRun& run, Track& track) { add(run, track); });
+  void take(const EventBatch& batch, timeline::SkippedBlocks skipped) {
+    runs_.take(batch, skipped, [this](const ScopeRun& run, Track& track) { add(run, track); });
   }
   /// Ends the scopes that are open at the range's end. Call after the last block.
   void finish() {

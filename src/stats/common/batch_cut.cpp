@@ -1,6 +1,9 @@
 // Cuts batches down to a selection.
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <unordered_set>
+#include <utility>
 
 #include "base/time_math.hpp"
 #include "capture/merge/id_translation.hpp"
@@ -9,6 +12,8 @@
 #include "stats/common/selection.hpp"
 
 namespace kymo::stats {
+
+using timeline::SkippedBlocks;
 
 namespace {
 
@@ -33,21 +38,23 @@ void apply(const ScopeEvent& event, std::vector<OpenScope>& open) {
 
 }  // namespace
 
+void cover(EventBatch& batch, const ScopeRun& run) {
+  if (!run.events.empty()) {
+    batch.start_ns = std::min(batch.start_ns, run.events.front().time_ns);
+    batch.end_ns = std::max(batch.end_ns, run.events.back().time_ns);
+  }
+}
+
 BatchCut::BatchCut(const Timeline& timeline, const timeline::Source& source, const Selection& selection)
-    : timeline_(timeline), source_(source), selection_(selection) {
+    : timeline_(timeline), source_(source), selection_(selection), choice_(selection.range()) {
   const TimeRange range = selection.range();
   const std::int64_t offset_ns = source.shift().offset_ns;
   hull_ = {own_time(range.start_ns, offset_ns), own_time(range.end_ns, offset_ns), true};
 }
 
 bool BatchCut::needs(std::size_t block) {
-  const TimeRange range = selection_.range();
-  if (!selection_.cuts_time()) {
-    return true;
-  }
-  const bool is_later = source_.start_ns(block) > range.end_ns;
-  has_skipped_later_ = has_skipped_later_ || is_later;
-  return !is_later && source_.end_ns(block) >= range.start_ns;
+  return !selection_.cuts_time() ||
+         choice_.needs(source_.start_ns(block), source_.end_ns(block), block + 1 == source_.block_count());
 }
 
 BatchCut::Stretch BatchCut::stretch_of(ProcessId process) const {
@@ -112,12 +119,25 @@ void RunCut::append_closes(std::int64_t time_ns, ScopeRun& run) {
   }
 }
 
-bool RunCut::cut(ScopeRun& run, bool has_skipped_later) {
+bool RunCut::cut_unnamed(ScopeRun& run, SkippedBlocks skipped) {
   if (is_over_) {
     return false;
   }
-  if (has_skipped_later && is_seen_ && run.first_sequence != next_sequence_) {
-    // The skipped blocks were after the interval.
+  if (skipped == SkippedBlocks::before) {
+    open_.clear();
+    is_seen_ = false;
+  } else if (skipped == SkippedBlocks::after && !open_.empty()) {
+    close(interval_.end_ns, run);
+    return true;
+  }
+  return false;
+}
+
+bool RunCut::cut(ScopeRun& run, SkippedBlocks skipped) {
+  if (is_over_) {
+    return false;
+  }
+  if (skipped == SkippedBlocks::after && is_seen_ && run.first_sequence != next_sequence_) {
     close(interval_.end_ns, run);
     return true;
   }
@@ -166,7 +186,27 @@ bool RunCut::cut(ScopeRun& run, bool has_skipped_later) {
 bool BatchCut::cut_run(ScopeRun& run) {
   Track& track = track_of(run.track);
   return track.stretch.is_taken && !track.cut.is_over() &&
-         (!selection_.cuts_time() || track.cut.cut(run, has_skipped_later_));
+         (!selection_.cuts_time() || track.cut.cut(run, choice_.skipped()));
+}
+
+/// The closes of tracks that a batch does not name, as their scopes ended in blocks that were left out.
+std::vector<ScopeRun> BatchCut::end_unnamed(const EventBatch& batch) {
+  std::vector<ScopeRun> ended;
+  if (!selection_.cuts_time() || choice_.skipped() == SkippedBlocks::none) {
+    return ended;
+  }
+  std::unordered_set<TrackId> named;
+  for (const ScopeRun& run : batch.runs) {
+    named.insert(run.track);
+  }
+  for (auto& [id, track] : tracks_) {
+    ScopeRun run;
+    run.track = id;
+    if (track.stretch.is_taken && named.count(id) == 0 && track.cut.cut_unnamed(run, choice_.skipped())) {
+      ended.push_back(std::move(run));
+    }
+  }
+  return ended;
 }
 
 bool BatchCut::cut_span(SpanEvent& span) {
@@ -200,7 +240,9 @@ void BatchCut::cut(EventBatch& batch) {
   if (selection_.takes_every_event()) {
     return;
   }
+  std::vector<ScopeRun> ended = end_unnamed(batch);
   std::erase_if(batch.runs, [this](ScopeRun& run) { return !cut_run(run); });
+  std::move(ended.begin(), ended.end(), std::back_inserter(batch.runs));
   std::erase_if(batch.spans, [this](SpanEvent& span) { return !cut_span(span); });
   std::erase_if(batch.frame_marks, [this](const FrameMark& mark) {
     const Stretch stretch = stretch_of(timeline_.frame_stream(source_.find(mark.stream)).process);
@@ -208,8 +250,11 @@ void BatchCut::cut(EventBatch& batch) {
   });
   if (selection_.cuts_time()) {
     cut_samples(batch);
-    batch.start_ns = std::max(batch.start_ns, hull_.start_ns);
-    batch.end_ns = std::max(batch.start_ns, std::min(batch.end_ns, hull_.end_ns));
+    batch.start_ns = std::max(std::min(batch.start_ns, hull_.end_ns), hull_.start_ns);
+    batch.end_ns = std::max(std::min(batch.end_ns, hull_.end_ns), batch.start_ns);
+    for (const ScopeRun& run : batch.runs) {
+      cover(batch, run);
+    }
   }
   batch.async_begins.clear();
   batch.messages.clear();

@@ -16,6 +16,7 @@
 #include <kymo/timeline.hpp>
 
 #include "base/text/pattern.hpp"
+#include "timeline/block_choice.hpp"
 #include "timeline/source.hpp"
 
 namespace kymo::stats {
@@ -65,9 +66,11 @@ class RunCut {
   RunCut() = default;
   explicit RunCut(TimeRange interval) : interval_(interval) {}
 
-  /// Cuts the next run. Returns false if nothing of it is inside. `has_skipped_later`: blocks after the interval were
-  /// left out, and runs that they hold with them.
-  [[nodiscard]] KYMO_API bool cut(ScopeRun& run, bool has_skipped_later);
+  /// Cuts the next run. Returns false if nothing of it is inside. `skipped`: the blocks left out since the last batch.
+  [[nodiscard]] KYMO_API bool cut(ScopeRun& run, timeline::SkippedBlocks skipped);
+  /// Call instead where blocks were left out and the next batch does not name the track: its scopes ended in them.
+  /// Makes `run` the closes of those that were open at the interval's end. Returns false if there are none.
+  [[nodiscard]] KYMO_API bool cut_unnamed(ScopeRun& run, timeline::SkippedBlocks skipped);
   /// Makes `run` one of the closes of the open scopes, unless the interval's end was passed.
   KYMO_API void close(std::int64_t time_ns, ScopeRun& run);
   [[nodiscard]] bool is_over() const { return is_over_; }
@@ -84,6 +87,9 @@ class RunCut {
   std::uint64_t next_sequence_ = 0;
 };
 
+/// Makes a batch's time hold the events of a run.
+KYMO_API void cover(EventBatch& batch, const ScopeRun& run);
+
 /// Cuts the batches of one capture, in order, down to a selection: removes everything outside and shortens what extends
 /// beyond. Scopes open at the interval's start are opened there; those open at its end are closed there. Not
 /// thread-safe.
@@ -92,7 +98,7 @@ class BatchCut {
   /// The arguments must outlive this object.
   BatchCut(const Timeline& timeline, const timeline::Source& source, const Selection& selection);
 
-  /// Whether a block can contain any of the selection. Must be called for all blocks in order.
+  /// Whether a block has to be read, and cut, before the next one. Must be called for all blocks in order.
   [[nodiscard]] bool needs(std::size_t block);
   /// Cuts a batch with the capture's own ids and times, unless everything is selected. Drops scope arguments, async
   /// begins, messages, flows and sync points.
@@ -119,13 +125,14 @@ class BatchCut {
   Track& track_of(TrackId own);
   [[nodiscard]] bool cut_run(ScopeRun& run);
   [[nodiscard]] bool cut_span(SpanEvent& span);
+  [[nodiscard]] std::vector<ScopeRun> end_unnamed(const EventBatch& batch);
   void cut_samples(EventBatch& batch);
 
   const Timeline& timeline_;
   const timeline::Source& source_;
   const Selection& selection_;
   Stretch hull_;
-  bool has_skipped_later_ = false;  // skipped blocks after the interval
+  timeline::BlockChoice choice_;
   std::unordered_map<TrackId, Track> tracks_;
 };
 

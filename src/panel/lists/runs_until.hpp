@@ -1,0 +1,75 @@
+// The runs of a scan up to the end of its range.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <utility>
+
+#include <kymo/events.hpp>
+
+#include "timeline/block_choice.hpp"
+
+namespace kymo::panel {
+
+/// Follows all tracks through the blocks of a scan, in order.
+class RunsUntil {
+ public:
+  /// Calls on_run(const ScopeRun&) for the runs of a batch. Leaves out those of tracks that were followed beyond the
+  /// range's end in blocks that the scan skipped: they say nothing of what was open in the range. Where skipped blocks
+  /// before the range ended all scopes of a track, there is a run without any. `skipped`: as in BlockScan.
+  template <typename OnRun>
+  void take(const EventBatch& batch, timeline::SkippedBlocks skipped, const OnRun& on_run) {
+    ++batch_;
+    for (const ScopeRun& run : batch.runs) {
+      const auto [place, is_new] = tracks_.try_emplace(run.track);
+      Track& track = place->second;
+      track.is_over = track.is_over || (skipped == timeline::SkippedBlocks::after && track.is_known &&
+                                        run.first_sequence != track.next_sequence);
+      track = {run.end_sequence, batch_, true, leaves_open(run), track.is_over};
+      if (!track.is_over) {
+        on_run(run);
+      }
+    }
+    if (skipped != timeline::SkippedBlocks::none) {
+      end_unnamed(skipped, on_run);
+    }
+  }
+
+ private:
+  struct Track {
+    std::uint64_t next_sequence = 0;
+    std::uint64_t batch = 0;  // that named it last
+    bool is_known = false;    // next_sequence is
+    bool has_open = false;
+    bool is_over = false;
+  };
+
+  [[nodiscard]] static bool leaves_open(const ScopeRun& run) {
+    return run.events.empty() ? !run.open_at_start.empty()
+                              : run.events.back().is_open() || run.events.back().depth != 0;
+  }
+
+  template <typename OnRun>
+  void end_unnamed(timeline::SkippedBlocks skipped, const OnRun& on_run) {
+    for (auto& [id, track] : tracks_) {
+      if (track.batch == batch_ || track.is_over) {
+        continue;
+      }
+      if (skipped == timeline::SkippedBlocks::after) {
+        track.is_over = track.has_open;
+        continue;
+      }
+      track.is_known = false;
+      if (std::exchange(track.has_open, false)) {
+        ScopeRun none;
+        none.track = id;
+        on_run(none);
+      }
+    }
+  }
+
+  std::unordered_map<TrackId, Track> tracks_;
+  std::uint64_t batch_ = 0;
+};
+
+}  // namespace kymo::panel
