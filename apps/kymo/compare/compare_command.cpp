@@ -111,11 +111,7 @@ void read_side(Side& side, std::uint64_t number, const CompareOptions& options, 
       side.samples->add_run(timeline, on_progress);
     }
     side.configuration.add(timeline);
-    stats::DropTotals drops;
-    for (const TrackTotals& track : timeline.totals()) {
-      drops.add(track);
-    }
-    const Warnings found = find_warnings(timeline, drops);
+    const Warnings found = find_warnings(timeline, drops_of(timeline));
     const std::string path = printable(side.paths[i]);
     for (const std::string& text : found.texts) {
       warnings.texts.push_back(text.find(path) == std::string::npos ? path + ": " + text : text);

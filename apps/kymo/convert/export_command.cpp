@@ -42,16 +42,6 @@ struct ExportCommand {
   bool is_forced = false;
 };
 
-stats::DropTotals drops_of(const Timeline& timeline) {
-  stats::DropTotals drops;
-  for (std::size_t i = 0; i < timeline.capture_count(); ++i) {
-    for (const TrackTotals& track : timeline.capture(i).end().tracks) {
-      drops.add(track);
-    }
-  }
-  return drops;
-}
-
 ProcessId find_process(const Timeline& timeline, std::uint64_t pid) {
   for (const TimelineProcess& process : timeline.processes()) {
     if (process.declaration.pid == pid) {

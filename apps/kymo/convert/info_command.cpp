@@ -369,11 +369,7 @@ int run(const InfoOptions& options) {
   if (options.is_checked) {
     check(timeline);
   }
-  stats::DropTotals drops;
-  for (const TrackTotals& track : totals) {
-    drops.add(track);
-  }
-  const Warnings warnings = find_warnings(timeline, drops);
+  const Warnings warnings = find_warnings(timeline, drops_of(totals));
   if (options.is_json) {
     print_as_json(timeline, totals, open, warnings);
   } else {

@@ -123,11 +123,7 @@ int run(const ExplainCommandOptions& options) {
         TimeRange{base::add_length(range.start_ns, options.time->start_ns),
                   options.time->end_ns ? base::add_length(range.start_ns, *options.time->end_ns) : range.end_ns};
   }
-  stats::DropTotals drops;
-  for (const TrackTotals& track : timeline.totals()) {
-    drops.add(track);
-  }
-  const Warnings warnings = find_warnings(timeline, drops);
+  const Warnings warnings = find_warnings(timeline, drops_of(timeline));
   std::vector<Explanation> explanations;
   EnergyExplanation of_energy;
   std::optional<RunExplanation> of_run;

@@ -315,6 +315,14 @@ Warnings find_unread(const Timeline& timeline) {
   return warnings;
 }
 
+stats::DropTotals drops_of(const std::vector<TrackTotals>& tracks) {
+  stats::DropTotals drops;
+  for (const TrackTotals& track : tracks) {
+    drops.add(track);
+  }
+  return drops;
+}
+
 Warnings find_warnings(const Timeline& timeline, const stats::DropTotals& drops) {
   Warnings warnings;
   warn_of_drops(drops, warnings);

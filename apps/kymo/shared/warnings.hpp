@@ -37,6 +37,12 @@ struct Warnings {
   [[nodiscard]] int exit_code() const;
 };
 
+/// What was recorded and dropped, over all tracks.
+[[nodiscard]] stats::DropTotals drops_of(const std::vector<TrackTotals>& tracks);
+[[nodiscard]] inline stats::DropTotals drops_of(const Timeline& timeline) {
+  return drops_of(timeline.totals());
+}
+
 /// Checks for drops, lost run states and stacks, damage, recordings cut short, processes off the axis, and sampling of
 /// scopes. Compares every block with its checksum: a pass over the files without decoding them.
 [[nodiscard]] Warnings find_warnings(const Timeline& timeline, const stats::DropTotals& drops);

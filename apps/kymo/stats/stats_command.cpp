@@ -83,11 +83,7 @@ void warn_of_gaps(const stats::Statistics& statistics, Warnings& warnings) {
 }
 
 Warnings find_all_warnings(const Timeline& timeline) {
-  stats::DropTotals drops;
-  for (const TrackTotals& track : timeline.totals()) {
-    drops.add(track);
-  }
-  return find_warnings(timeline, drops);
+  return find_warnings(timeline, drops_of(timeline));
 }
 
 namespace {

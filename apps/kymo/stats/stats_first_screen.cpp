@@ -8,6 +8,7 @@
 
 #include "apps/kymo/shared/screen.hpp"
 #include "apps/kymo/shared/units.hpp"
+#include "apps/kymo/shared/warnings.hpp"
 #include "apps/kymo/stats/stats_facts.hpp"
 #include "apps/kymo/stats/stats_views.hpp"
 
@@ -38,12 +39,8 @@ void print_facts(const Timeline& timeline, const stats::Statistics& statistics, 
   if (!process.declaration.command_line.empty()) {
     print_wrapped(printable(process.declaration.command_line), Style::heading);
   }
-  stats::DropTotals drops;
-  for (const TrackTotals& track : timeline.totals()) {
-    drops.add(track);
-  }
   std::string facts = fmt::format("{}, {}", format_duration(table.length_ns), describe_scopes(timeline, statistics));
-  facts += ", " + describe_drops(drops);
+  facts += ", " + describe_drops(drops_of(timeline));
   if (const std::string machine = machine_of(process); !machine.empty()) {
     facts += ". " + printable(machine);
   }
