@@ -59,11 +59,12 @@ void OpenAsyncSpans::take_end(const std::vector<TrackTotals>& totals) {
   }
 }
 
-void OpenAsyncSpans::append(std::int64_t end_ns, SpanList& out) const {
+void OpenAsyncSpans::append(const std::function<std::int64_t(TrackId)>& end_ns_of, SpanList& out) const {
   for (const auto& [key, open] : spans_) {
     Span& span = out.spans.emplace_back();
     span.start_ns = open.begin.time_ns;
-    span.duration_ns = std::max<std::int64_t>(open.lost_ns.value_or(end_ns) - span.start_ns, 0);
+    const std::int64_t end_ns = open.lost_ns ? *open.lost_ns : end_ns_of(open.begin.track);
+    span.duration_ns = std::max<std::int64_t>(end_ns - span.start_ns, 0);
     span.self_ns = span.duration_ns;
     span.async_id = open.begin.async_id;
     span.track = open.begin.track;

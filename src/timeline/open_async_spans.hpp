@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
@@ -18,9 +19,10 @@ class OpenAsyncSpans {
   void take(const EventBatch& batch);
   /// The totals in the capture's closing words, which may state the last drops alone.
   void take_end(const std::vector<TrackTotals>& totals);
-  /// Appends them by lane and id, up to `end_ns`. Those that may have ended in a missing part extend to its start and
-  /// are marked end_unknown. Where events were dropped that are no scopes, that is the time since the batch before.
-  void append(std::int64_t end_ns, SpanList& out) const;
+  /// Appends them by lane and id, up to `end_ns_of` their lane. Those that may have ended in a missing part extend to
+  /// its start and are marked end_unknown. Where events were dropped that are no scopes, that is the time since the
+  /// batch before.
+  void append(const std::function<std::int64_t(TrackId)>& end_ns_of, SpanList& out) const;
 
  private:
   void may_have_ended(std::int64_t since_ns);

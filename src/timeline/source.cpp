@@ -2,6 +2,7 @@
 #include "timeline/source.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "base/append.hpp"
@@ -35,6 +36,7 @@ Declarations Source::absorb(capture::Numbering& numbering, std::vector<EventBatc
   for (EventBatch& batch : unwritten_) {
     base::append(declared, ids_.declare(batch.declarations, numbering));
   }
+  note_ends(declared);
   for (std::size_t block = 0; block < block_count(); ++block) {
     const std::int64_t end = std::max(end_ns(block), start_ns(block));
     // A recorder's clock counts from boot. A time of 0 comes from a thread that recorded nothing.
@@ -44,6 +46,30 @@ Declarations Source::absorb(capture::Numbering& numbering, std::vector<EventBatc
     range_.end_ns = block == 0 ? end : std::max(range_.end_ns, end);
   }
   return declared;
+}
+
+void Source::note_ends(const Declarations& declared) {
+  if (reader_.header().owner_pid != 0) {
+    return;
+  }
+  for (const InfoDeclaration& info : declared.infos) {
+    if (info.key == capture::end_key) {
+      process_ends_ns_[info.process] =
+          capture::add_times(std::strtoll(info.value.c_str(), nullptr, 10), shift_.offset_ns);
+    }
+  }
+  for (const TrackDeclaration& track : declared.tracks) {
+    processes_of_tracks_[track.id] = track.process;
+  }
+}
+
+std::int64_t Source::end_ns_of(TrackId track) const {
+  const auto process = processes_of_tracks_.find(track);
+  if (process == processes_of_tracks_.end()) {
+    return range_.end_ns;
+  }
+  const auto end = process_ends_ns_.find(process->second);
+  return end == process_ends_ns_.end() ? range_.end_ns : std::min(end->second, range_.end_ns);
 }
 
 std::int64_t Source::start_ns(std::size_t block) const {
@@ -150,7 +176,7 @@ std::vector<Span> Source::open_async() const {
   }
   spans.take_end(totals);
   SpanList open;
-  spans.append(range_.end_ns, open);
+  spans.append([this](TrackId track) { return end_ns_of(track); }, open);
   std::stable_sort(open.spans.begin(), open.spans.end(),
                    [](const Span& a, const Span& b) { return a.start_ns < b.start_ns; });
   return open.spans;

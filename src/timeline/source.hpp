@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include <kymo/timeline.hpp>
@@ -49,6 +50,9 @@ class Source {
   [[nodiscard]] std::int64_t end_ns(std::size_t block) const;
   /// The earliest start and the latest end of all blocks; both 0 if there are none.
   [[nodiscard]] TimeRange range() const { return range_; }
+  /// The time up to which a track's scopes and spans without an end were open: the end of the capture, or in a merge
+  /// that of the capture in which its process recorded.
+  [[nodiscard]] std::int64_t end_ns_of(TrackId track) const;
 
   /// Decodes a block with the timeline's ids and times and without declarations. False if it is damaged. The batch
   /// follows a loss also where blocks are missing before it.
@@ -82,6 +86,7 @@ class Source {
   }
 
  private:
+  void note_ends(const Declarations& declared);
   [[nodiscard]] bool follows_gap(std::size_t block) const;
   [[nodiscard]] bool is_suspicious(std::size_t block, const EventBatch& batch) const;
   [[nodiscard]] bool keeps_ids() const { return is_alone_ && ids_.is_identity(); }
@@ -102,6 +107,8 @@ class Source {
   std::size_t blocks_seen_ = 0;              // of the reader's
   std::vector<EventBatch> unwritten_;        // as found
   TimeRange range_{0, 0};
+  std::unordered_map<ProcessId, std::int64_t> process_ends_ns_;  // in a merge
+  std::unordered_map<TrackId, ProcessId> processes_of_tracks_;   // in a merge
   bool is_alone_ = false;
   std::optional<capture::EventRedaction> redaction_;
   std::unique_ptr<OpenAsync> open_async_ = std::make_unique<OpenAsync>();

@@ -80,12 +80,12 @@ void Timeline::visit_spans(const std::function<bool(const SpanList&)>& visit,
   }
   list.clear();
   for (std::size_t source = 0; source < states.size(); ++source) {
-    const std::int64_t end_ns = sources[source]->range().end_ns;
+    const auto end_ns_of = [&from = *sources[source]](TrackId track) { return from.end_ns_of(track); };
     for (const auto& [track, builder] : states[source].builders) {
-      builder.append_open(end_ns, Span::open, list);
+      builder.append_open(end_ns_of(track), Span::open, list);
     }
     states[source].async.take_end(sources[source]->reader().end().tracks);
-    states[source].async.append(end_ns, list);
+    states[source].async.append(end_ns_of, list);
   }
   if (!list.spans.empty()) {
     visit(list);
@@ -105,7 +105,7 @@ SpanList Timeline::open_spans() const {
       for (const ScopeRun& run : batch.runs) {
         SpanBuilder builder(run.track);
         builder.take(run, batch.text, ended);
-        builder.append_open(source->range().end_ns, Span::open, list);
+        builder.append_open(source->end_ns_of(run.track), Span::open, list);
         ended.clear();
       }
       break;

@@ -76,7 +76,7 @@ class TrackQuery {
     }
     if (wants_scopes) {
       catch_up(found);
-      builder_.append_open(source_.range().end_ns, Span::open, found);
+      builder_.append_open(source_.end_ns_of(track_), Span::open, found);
     }
     append_open_async(found);
     keep_overlapping(found);
@@ -191,7 +191,7 @@ class TrackQuery {
     if (source_.read(block, BatchParts::scopes, batch) && (run = find_run(batch, track_)) != nullptr) {
       builder.take(*run, batch.text, ends_);
       ends_closed_ = ends_.spans.size();
-      builder.append_open(source_.range().end_ns, Span::open, ends_);
+      builder.append_open(source_.end_ns_of(track_), Span::open, ends_);
     }
     return ends_;
   }

@@ -76,13 +76,9 @@ TEST(Merge, HoldsTheSpansOfAllItsInputs) {
   const Timeline apart({inputs[0].string(), inputs[1].string(), inputs[2].string()});
   EXPECT_EQ(merged.processes().size(), 3U);
   EXPECT_TRUE(merged.capture(0).is_closed());
-  // What was open at its own capture's end is so until the end of the merge: compare those that ended.
   TrueRecording truth = a.truth();
   for (const RecordingModel* other : {&b, &c}) {
     truth.spans.insert(truth.spans.end(), other->truth().spans.begin(), other->truth().spans.end());
-  }
-  for (TrueSpan& span : truth.spans) {
-    span.end_ns = span.is_open ? merged.range().end_ns : span.end_ns;
   }
   EXPECT_EQ(spans_of_all(merged), texts_of(truth.spans, true));
   expect_every_block_names_what_is_open(merged.capture(0));
@@ -133,6 +129,38 @@ TEST(Merge, RangesOfAMergeAreReadAsThoseOfItsInputs) {
 
 TEST(Merge, RangesOfAMergeAreReadAsThoseOfInputsWithOneThreadWrittenAfterAnother) {
   expect_ranges_of_the_inputs(true);
+}
+
+TEST(Merge, WhatAProcessLeftOpenLastsUntilItsOwnCaptureEnded) {
+  const RecordingModel longer({.seed = 67, .steps = 6000, .prefix = "a ", .pid = 1});
+  const RecordingModel killed({.seed = 68, .steps = 500, .prefix = "b ", .pid = 2});
+  ASSERT_LT(killed.truth().end_ns, longer.truth().end_ns);
+  const TemporaryDirectory directory;
+  const auto inputs = paths({longer.write_file(directory / "a.kymo"), killed.write_file(directory / "b.kymo", false)});
+  const auto once = capture::merge(inputs, directory / "once.kymo").output;
+  const auto twice = capture::merge(std::vector<std::filesystem::path>{once}, directory / "twice.kymo").output;
+  std::vector<TrueSpan> expected;
+  for (const RecordingModel* model : {&longer, &killed}) {
+    std::copy_if(model->truth().spans.begin(), model->truth().spans.end(), std::back_inserter(expected),
+                 [](const TrueSpan& span) { return span.is_open; });
+  }
+  ASSERT_GT(std::count_if(expected.begin(), expected.end(),
+                          [&](const TrueSpan& span) { return span.end_ns == killed.truth().end_ns; }),
+            1);
+  for (const auto& path : {once, twice}) {
+    const Timeline merged(path);
+    EXPECT_EQ(texts_of(to_true(merged, merged.open_spans()), false), texts_of(expected, false));
+    std::vector<TrueSpan> visited;
+    merged.visit_spans([&](const SpanList& list) {
+      for (const TrueSpan& span : to_true(merged, list)) {
+        if (span.is_open) {
+          visited.push_back(span);
+        }
+      }
+      return true;
+    });
+    EXPECT_EQ(texts_of(visited, false), texts_of(expected, false));
+  }
 }
 
 TEST(Merge, KeepsFramesSamplesMessagesAndSyncPoints) {

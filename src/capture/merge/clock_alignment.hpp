@@ -67,6 +67,9 @@ inline constexpr const char* aligned_by_key = "clock.aligned_by";
 inline constexpr const char* offset_key = "clock.offset_ns";
 inline constexpr const char* bound_key = "clock.bound_ns";
 
+/// The key under which a merge notes when the capture of a process ended, on the merge's axis.
+inline constexpr const char* end_key = "clock.end_ns";
+
 /// Key of the fact with a time namespace's offset to CLOCK_MONOTONIC in nanoseconds. Absent if there is no offset.
 inline constexpr const char* namespace_offset_key = "clock.namespace_offset_ns";
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <memory>
 #include <queue>
@@ -28,6 +29,16 @@ struct Input {
   explicit Input(const std::filesystem::path& path) : reader(path.string()) {}
 
   [[nodiscard]] std::size_t block_count() const { return blocks.size() + unwritten.size(); }
+  [[nodiscard]] std::int64_t end_ns() const {
+    std::int64_t end_ns = std::numeric_limits<std::int64_t>::min();
+    for (const BlockInfo& block : blocks) {
+      end_ns = std::max(end_ns, block.end_ns);
+    }
+    for (const EventBatch& batch : unwritten) {
+      end_ns = std::max(end_ns, batch.end_ns);
+    }
+    return add_times(end_ns, shift.offset_ns);
+  }
   [[nodiscard]] std::int64_t start_ns(std::size_t block) const {
     return add_times(block < blocks.size() ? blocks[block].start_ns : unwritten[block - blocks.size()].start_ns,
                      shift.offset_ns);
@@ -47,6 +58,7 @@ class Merging {
   explicit Merging(const MergeOptions& options) : options_(options), axis_(options.align_by_sync_points) {}
 
   void open(const std::filesystem::path& path);
+  void state_ends();
   void add_facts();
   MergeReport run(const std::filesystem::path& output);
 
@@ -54,6 +66,7 @@ class Merging {
   void declare(Input& input, const Declarations& own);
   void find_process(Input& input, const Declarations& own) const;
   void state_shift(const Input& input, const Declarations& shared);
+  void note_ends(const Input& input);
   bool read(Input& input, std::size_t block, EventBatch& batch);
   std::uint32_t declare_placeholder(Input& input, IdKind kind, std::uint32_t own, Declarations& declarations);
   TrackId trackless(Input& input, Declarations& declarations);
@@ -69,6 +82,7 @@ class Merging {
   Declarations declarations_;
   std::vector<std::unique_ptr<Input>> inputs_;
   EventRedaction redaction_;
+  std::map<ProcessId, std::int64_t> ends_ns_;  // of the processes' captures
   BatchJoiner joiner_;
   MergeReport report_;
   std::size_t blocks_in_all_ = 0;
@@ -91,6 +105,7 @@ void Merging::open(const std::filesystem::path& path) {
   for (const EventBatch& batch : input.unwritten) {
     declare(input, batch.declarations);
   }
+  note_ends(input);
   blocks_in_all_ += input.block_count();
 }
 
@@ -154,6 +169,34 @@ void Merging::state_shift(const Input& input, const Declarations& shared) {
     declarations_.infos.push_back({process, aligned_by_key, std::string(name_of(shift.alignment))});
     declarations_.infos.push_back({process, offset_key, std::to_string(shift.offset_ns)});
     declarations_.infos.push_back({process, bound_key, std::to_string(shift.bound_ns)});
+  }
+}
+
+/// A merge has several processes, whose captures ended at different times.
+void Merging::note_ends(const Input& input) {
+  const auto note = [&](ProcessId own, std::int64_t end_ns) {
+    const ProcessId process = input.ids.find(own);
+    if (process) {
+      const auto [known, is_new] = ends_ns_.try_emplace(process, end_ns);
+      known->second = std::max(known->second, end_ns);
+    }
+  };
+  const std::uint64_t owner = input.reader.header().owner_pid;
+  for (const ProcessDeclaration& process : input.reader.declarations().processes) {
+    if (owner != 0 && process.pid == owner && input.block_count() != 0) {
+      note(process.id, input.end_ns());
+    }
+  }
+  for (const InfoDeclaration& info : input.reader.declarations().infos) {
+    if (owner == 0 && info.key == end_key) {
+      note(info.process, add_times(std::strtoll(info.value.c_str(), nullptr, 10), input.shift.offset_ns));
+    }
+  }
+}
+
+void Merging::state_ends() {
+  for (const auto& [process, end_ns] : ends_ns_) {
+    declarations_.infos.push_back({process, end_key, std::to_string(end_ns)});
   }
 }
 
@@ -385,6 +428,7 @@ MergeReport merge(std::span<const std::filesystem::path> inputs, const std::file
   for (const std::filesystem::path& path : inputs) {
     merging.open(path);
   }
+  merging.state_ends();
   merging.add_facts();
   return merging.run(output);
 }

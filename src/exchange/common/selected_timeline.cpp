@@ -382,7 +382,7 @@ class SelectedCopy {
     EventBatch batch;
     for (auto& [id, track] : tracks_) {
       const std::int64_t end_ns =
-          std::min(track.part.range.end_ns, timeline::sources_of(timeline_)[track.capture]->range().end_ns);
+          std::min(track.part.range.end_ns, timeline::sources_of(timeline_)[track.capture]->end_ns_of(id));
       if (!track.part.is_taken || track.cut.is_over() || end_ns <= track.part.range.start_ns) {
         continue;
       }
@@ -466,8 +466,8 @@ Declarations declarations_of(const Timeline& timeline) {
     }
     const ProcessId id = process.declaration.id;
     keep_if(declared.infos, [id](const InfoDeclaration& info) {
-      return info.process != id ||
-             (info.key != capture::aligned_by_key && info.key != capture::offset_key && info.key != capture::bound_key);
+      return info.process != id || (info.key != capture::aligned_by_key && info.key != capture::offset_key &&
+                                    info.key != capture::bound_key && info.key != capture::end_key);
     });
     declared.infos.push_back({id, capture::aligned_by_key, std::string(name_of(process.alignment))});
     declared.infos.push_back({id, capture::offset_key, std::to_string(process.offset_ns)});

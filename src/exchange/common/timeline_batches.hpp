@@ -10,6 +10,7 @@
 #include <kymo/timeline.hpp>
 
 #include "timeline/open_async_spans.hpp"
+#include "timeline/source.hpp"
 
 namespace kymo::exchange {
 
@@ -56,8 +57,9 @@ class TimelineBatches {
   [[nodiscard]] SpanList open_async() const {
     SpanList open;
     for (auto [capture, spans] : open_async_) {
-      spans.take_end(timeline_.capture(capture).end().tracks);
-      spans.append(timeline_.range().end_ns, open);
+      const timeline::Source& source = *timeline::sources_of(timeline_)[capture];
+      spans.take_end(source.reader().end().tracks);
+      spans.append([&source](TrackId track) { return source.end_ns_of(track); }, open);
     }
     return open;
   }

@@ -267,10 +267,10 @@ void BatchCut::close_open(EventBatch& batch) {
   if (!selection_.cuts_time()) {
     return;
   }
-  const std::int64_t last_ns = own_time(source_.range().end_ns, source_.shift().offset_ns);
   for (auto& [id, track] : tracks_) {
     const Stretch& stretch = track.stretch;
-    const std::int64_t end_ns = std::min(stretch.end_ns, last_ns);
+    const std::int64_t end_ns =
+        std::min(stretch.end_ns, own_time(source_.end_ns_of(source_.find(id)), source_.shift().offset_ns));
     if (!stretch.is_taken || track.cut.is_over() || end_ns <= stretch.start_ns) {
       continue;
     }

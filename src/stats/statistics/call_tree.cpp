@@ -252,9 +252,8 @@ class TreeGathering {
     for (const ScopeRun& run : batch.runs) {
       tracks[run.track].take(run, paths);
     }
-    const std::int64_t end_ns = nanoseconds_between(source.shift().offset_ns, source.range().end_ns);
     for (auto& [id, track] : tracks) {
-      track.leave(0, end_ns, paths);
+      track.leave(0, nanoseconds_between(source.shift().offset_ns, source.end_ns_of(source.find(id))), paths);
       if (track.has_events()) {
         fibers_.add_track(source.find(id));
       }
