@@ -257,7 +257,7 @@ TEST_F(Record, AFlightRecordersCaptureAccountsForEveryScope) {
   const std::string stats = kymo({"stats", "run.kymo"}).out;
   EXPECT_EQ(stats.find("nothing dropped") != std::string::npos, dropped == 0) << stats;
   // The closing words of such a capture count drops alone.
-  EXPECT_EQ(kymo({"export", "-f", "csv-spans", "-o", "spans.csv", "run.kymo"}).err, kymo({"info", "run.kymo"}).err);
+  EXPECT_EQ(kymo({"export", "--to", "csv-spans", "-o", "spans.csv", "run.kymo"}).err, kymo({"info", "run.kymo"}).err);
 }
 
 TEST_F(Record, AProcessInATimeNamespaceOfItsOwnSaysWhatThatAddsToItsClock) {

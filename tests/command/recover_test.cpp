@@ -117,7 +117,7 @@ std::uint64_t write_of_another_boot(const std::string& path) {
   EventBatch batch;
   batch.sync_points.push_back({1, TrackId{1}, 0});
   writer.write(batch);
-  writer.finish({});
+  writer.finish();
   const CaptureReader written(path);
   return std::find_if(written.blocks().begin(), written.blocks().end(),
                       [](const BlockInfo& block) { return block.kind == BlockKind::events; })
@@ -126,7 +126,7 @@ std::uint64_t write_of_another_boot(const std::string& path) {
 
 TEST_F(Recover, WhatIsWrittenWhileACaptureIsExaminedIsNotLost) {
   const std::uint64_t events_at = write_of_another_boot(capture_path());
-  const std::string whole = read_file(capture_path());
+  const std::string whole = read_text(capture_path());
   const auto cut = [&] { fs::resize_file(capture_path(), events_at); };
   const auto close_late = [&] {
     std::ofstream(capture_path(), std::ios::app | std::ios::binary)
@@ -137,7 +137,7 @@ TEST_F(Recover, WhatIsWrittenWhileACaptureIsExaminedIsNotLost) {
   on_examination = close_late;
   const capture::RecoveryReport report = capture::recover(capture_path());
   EXPECT_TRUE(report.was_closed);
-  EXPECT_EQ(read_file(capture_path()), whole);
+  EXPECT_EQ(read_text(capture_path()), whole);
 
   cut();
   CaptureReader reader(capture_path());

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <unordered_map>
 #include <unordered_set>
 
 #include <kymo/events.hpp>
 
 #include "panel/data/time_math.hpp"
+#include "panel/lists/runs_until.hpp"
 #include "stats/common/selection.hpp"
 
 namespace kymo::panel {
@@ -18,7 +18,7 @@ namespace kymo::panel {
 template <typename Track>
 class CutRuns {
  public:
-  explicit CutRuns(TimeRange range) : range_(range) {}
+  CutRuns(TimeRange range, const BlockProvider& provider) : range_(range), last_ns_(least_end_ns(range, provider)) {}
 
   /// Calls on_run(const ScopeRun&, Track&) for each run of a block, as far as it is in the range.
   /// `skipped`: as in BlockScan.
@@ -81,7 +81,7 @@ class CutRuns {
   }
 
   TimeRange range_;
-  std::int64_t last_ns_ = std::numeric_limits<std::int64_t>::min();
+  std::int64_t last_ns_;
   std::unordered_map<TrackId, Cut> tracks_;
 };
 

@@ -89,7 +89,8 @@ class FrameList::Gatherer {
 /// Gathers the scopes of a site.
 class InstanceList::Gatherer {
  public:
-  Gatherer(const ListKey& key, const BlockProvider& /*provider*/) : key_(key) {}
+  Gatherer(const ListKey& key, const BlockProvider& provider)
+      : key_(key), last_ns_(least_end_ns(key.range, provider)) {}
 
   [[nodiscard]] BlockScan scan() const { return {key_.range, BatchParts::scopes, std::nullopt, {}, {}}; }
 
@@ -146,7 +147,7 @@ class InstanceList::Gatherer {
   ListKey key_;
   InstanceList list_;
   InstanceList result_;
-  std::int64_t last_ns_ = std::numeric_limits<std::int64_t>::min();
+  std::int64_t last_ns_;
   std::unordered_map<TrackId, capture::ScopeStack> stacks_;
   RunsUntil runs_;
   bool has_skipped_later_ = false;

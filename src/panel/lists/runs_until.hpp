@@ -1,15 +1,26 @@
 // The runs of a scan up to the end of its range.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <unordered_map>
 #include <utility>
 
 #include <kymo/events.hpp>
 
+#include "panel/data/block_provider.hpp"
+#include "panel/data/time_math.hpp"
 #include "timeline/block_choice.hpp"
 
 namespace kymo::panel {
+
+/// The time that scopes without a known end reach at least: the end of a range that is not everything, or that of the data.
+/// The blocks of the range may all end before it.
+[[nodiscard]] inline std::int64_t least_end_ns(TimeRange range, const BlockProvider& provider) {
+  return is_everything(range) ? std::numeric_limits<std::int64_t>::min()
+                              : std::min(range.end_ns, provider.range().end_ns);
+}
 
 /// Follows all tracks through the blocks of a scan, in order.
 class RunsUntil {

@@ -11,7 +11,7 @@ namespace kymo::panel {
 /// of it or inside of one on their thread.
 class SiteList::Gatherer {
  public:
-  Gatherer(const ListKey& key, const BlockProvider& /*provider*/) : key_(key), runs_(key.range) {}
+  Gatherer(const ListKey& key, const BlockProvider& provider) : key_(key), runs_(key.range, provider) {}
 
   [[nodiscard]] BlockScan scan() const { return {key_.range, BatchParts::scopes, std::nullopt, {}, {}}; }
   void take(const EventBatch& batch, timeline::SkippedBlocks skipped) {

@@ -15,7 +15,8 @@ namespace kymo::panel {
 /// Gathers the times at which any thread had a scope of a site open. Takes 16 bytes a scope, up to SiteTimes::most.
 class SiteTimes::Gatherer {
  public:
-  Gatherer(const ListKey& key, const BlockProvider& /*provider*/) : key_(key) {}
+  Gatherer(const ListKey& key, const BlockProvider& provider)
+      : key_(key), last_ns_(least_end_ns(key.range, provider)) {}
 
   [[nodiscard]] BlockScan scan() const { return {key_.range, BatchParts::scopes, std::nullopt, {}, {}}; }
   void take(const EventBatch& batch, timeline::SkippedBlocks skipped) {
@@ -41,7 +42,7 @@ class SiteTimes::Gatherer {
   ListKey key_;
   SiteTimes times_;
   std::size_t joined_ = 0;
-  std::int64_t last_ns_ = std::numeric_limits<std::int64_t>::min();
+  std::int64_t last_ns_;
   std::unordered_map<TrackId, capture::ScopeStack> stacks_;
   RunsUntil runs_;
 };

@@ -125,7 +125,8 @@ class StackNodes {
 /// stack, and inside a site 32 a sample and 16 a scope, up to a bound.
 class StackList::Gatherer {
  public:
-  Gatherer(const ListKey& key, const BlockProvider& provider) : key_(key), provider_(provider) {}
+  Gatherer(const ListKey& key, const BlockProvider& provider)
+      : key_(key), provider_(provider), last_ns_(least_end_ns(key.range, provider)) {}
 
   [[nodiscard]] BlockScan scan() const {
     return {key_.range, key_.id != 0 ? BatchParts::everything : BatchParts::stacks, std::nullopt, {}, {}};
@@ -214,7 +215,7 @@ class StackList::Gatherer {
   std::unordered_map<TrackId, capture::ScopeStack> stacks_;
   RunsUntil runs_;
   std::unordered_map<TrackId, SiteTimes> scopes_;
-  std::int64_t last_ns_ = std::numeric_limits<std::int64_t>::min();
+  std::int64_t last_ns_;
 };
 
 }  // namespace kymo::panel

@@ -17,7 +17,7 @@ namespace kymo::panel {
 /// Scopes that extend beyond the range count with the part inside, as in Statistics.
 class TreeList::Gatherer {
  public:
-  Gatherer(const ListKey& key, const BlockProvider& /*provider*/) : key_(key), runs_(key.range) {
+  Gatherer(const ListKey& key, const BlockProvider& provider) : key_(key), runs_(key.range, provider) {
     list_.nodes.emplace_back();
   }
 
