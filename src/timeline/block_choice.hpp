@@ -4,9 +4,9 @@
 // of blocks need not ascend: late spans reach back, and a recorder that lags behind writes a thread's words in several
 // blocks before those that another thread wrote meanwhile. Every block names the tracks with open scopes.
 //
-// Blocks before or after the stretch hold nothing of it. Those in a row are skipped as long as they are all on one side:
-// then whatever the next block misses of a track lies on that side. The first block on the other side is read, since it
-// tells which scopes the skipped ones left open.
+// Blocks before or after the stretch hold nothing of it. Those in a row are skipped as long as they are all on one
+// side: then whatever the next block misses of a track lies on that side. The first block on the other side is read,
+// since it tells which scopes the skipped ones left open.
 #pragma once
 
 #include <cstdint>

@@ -38,8 +38,8 @@ std::uint16_t without(std::uint16_t flags, unsigned less) {
 /// blocks of one track before those of another. Therefore:
 ///
 /// - blocks that ended before the range contain nothing of it and are skipped;
-/// - of blocks in a row that begin after the range, the first states the scopes open then, even if no block overlaps the
-///   range. No scope event of the range comes after it if it holds events of the track, or if all later blocks begin
+/// - of blocks in a row that begin after the range, the first states the scopes open then, even if no block overlaps
+///   the range. No scope event of the range comes after it if it holds events of the track, or if all later blocks begin
 ///   after the range too. Spans handed in late may;
 /// - the end of a scope beyond the range is found by bisection: a block with the scope open at its start precedes the
 ///   end.

@@ -10,9 +10,9 @@
 
 namespace kymo::base {
 
-/// A thread of kymo's own beside the program's, used like std::thread. It takes over nothing of the thread that starts it:
-/// it handles no signal, has no real-time priority, no floating-point traps and no rounding of another kind, and a stack
-/// for kymo's needs and those of sinks however small the program's stacks are.
+/// A thread of kymo's own beside the program's, used like std::thread. It takes over nothing of the thread that starts
+/// it: it handles no signal, has no real-time priority, no floating-point traps and no other rounding, and a stack for
+/// kymo's needs and those of sinks, however small the program's stacks are.
 class OwnThread {
  public:
   OwnThread() noexcept = default;

@@ -24,8 +24,7 @@ class RecoveryError : public std::runtime_error {
 /// each track. Does nothing if there is no spool: the capture was closed, or the machine was restarted. Also does
 /// nothing if the process lives and will write the events itself. Otherwise refreshes `capture` first: its process may
 /// have written on since it was read. Changes no file. Returns what was damaged or missing, in words.
-std::vector<std::string> read_unwritten(CaptureReader& capture,
-                                        const std::function<void(const EventBatch&)>& on_batch,
+std::vector<std::string> read_unwritten(CaptureReader& capture, const std::function<void(const EventBatch&)>& on_batch,
                                         const std::string& spool_directory = shared_memory);
 
 struct RecoverOptions {

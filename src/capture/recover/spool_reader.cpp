@@ -221,8 +221,8 @@ std::map<TrackId, TrackResume> SpoolReader::handed_on() const {
   return tracks;
 }
 
-/// What is lost for want of room: all that the writer counted, less what it counted since it last stated that, and that is
-/// found here.
+/// What is lost for want of room: all that the writer counted, less what it counted since it last stated that and what
+/// is found here.
 TrackTotals SpoolReader::unwritten_but(const TrackTotals& found, const TrackTotals& stated) const {
   const auto lost = [](std::uint64_t counted, std::uint64_t known, std::uint64_t again) {
     return counted <= known ? known : std::max(known, counted - std::min(counted, again));

@@ -39,7 +39,7 @@ struct BlockRingOptions {
   std::string directory = "/dev/shm";
   /// Beyond this size, new blocks replace the oldest. The ring is smaller where the machine has no room.
   std::uint64_t capacity_bytes = 64'000'000;
-  std::uint64_t promised_bytes = 0;  ///< that the process will take besides: its pool
+  std::uint64_t promised_bytes = 0;      ///< that the process will take besides: its pool
   std::chrono::nanoseconds duration{0};  ///< blocks that ended this long before the newest go; zero: never
 };
 

@@ -15,7 +15,8 @@
 
 namespace kymo::panel {
 
-/// The time that scopes without a known end reach at least: the end of a range that is not everything, or that of the data.
+/// The time that scopes without a known end reach at least: the end of a range that is not everything, else that of the
+/// data.
 /// The blocks of the range may all end before it.
 [[nodiscard]] inline std::int64_t least_end_ns(TimeRange range, const BlockProvider& provider) {
   return is_everything(range) ? std::numeric_limits<std::int64_t>::min()
