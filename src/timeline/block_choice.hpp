@@ -35,9 +35,12 @@ class BlockChoice {
       return true;
     }
     pending_ = side;
+    has_skipped_ = true;
     return false;
   }
 
+  /// Whether all blocks so far were needed.
+  [[nodiscard]] bool needed_all() const { return !has_skipped_; }
   /// Those skipped before the block that was needed last.
   [[nodiscard]] SkippedBlocks skipped() const { return skipped_; }
 
@@ -46,6 +49,7 @@ class BlockChoice {
   SkippedBlocks pending_ = SkippedBlocks::before;  // what was open when the capture began is unknown
   SkippedBlocks skipped_ = SkippedBlocks::none;
   bool has_reached_ = false;
+  bool has_skipped_ = false;
 };
 
 }  // namespace kymo::timeline

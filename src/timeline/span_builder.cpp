@@ -110,7 +110,7 @@ void SpanBuilder::append_open(std::int64_t end_ns, std::uint16_t flags, SpanList
 }
 
 void SpanBuilder::end_lost(const ScopeRun& run, SpanList& out) {
-  const std::size_t kept = capture::count_kept(stack_, stack_.depth(), run);
+  const std::size_t kept = stack_.count_kept(run);
   for (std::size_t level = stack_.depth(); level > kept; --level) {
     append_span(level - 1, last_ns_, Span::end_unknown | Span::self_is_bound, out);
   }

@@ -125,6 +125,35 @@ TEST(ScopeMatcherTest, AReaderThatStartsAnywhereKnowsStartsButNotAllSelfTimes) {
   EXPECT_EQ(spans[2].self_ns, 30);
 }
 
+TEST(ScopeMatcherTest, ScopesThatWereOpenBeforeTheFirstRunCountFromAGivenTime) {
+  ScopeRun first;
+  first.end_sequence = 2;
+  first.open_at_start = {{-900, SiteId{1}}, {-50, SiteId{2}}, {5, SiteId{3}}};
+  first.events = {open(20, 4, 3), close(24, 3)};
+  ScopeRun second;
+  second.first_sequence = 2;
+  second.end_sequence = 5;
+  second.open_at_start = first.open_at_start;
+  second.events = {close(30, 2), close(40, 1), close(60, 0)};
+  ScopeStack stack;
+  std::vector<ScopeSpan> spans;
+  for (const ScopeRun& run : {first, second}) {
+    match(
+        run, stack, [&spans](const ScopeSpan& span) { spans.push_back(span); }, 3);
+  }
+  ASSERT_EQ(spans.size(), 4U);
+  EXPECT_EQ(spans[1].start_ns, 5);
+  EXPECT_EQ(spans[1].self_ns, 21);
+  EXPECT_NE(spans[1].flags & ScopeSpan::self_is_bound, 0) << "what it did before the first run is not known";
+  EXPECT_EQ(spans[2].start_ns, 3);
+  EXPECT_EQ(spans[2].duration_ns, 37);
+  EXPECT_EQ(spans[2].self_ns, 12);
+  EXPECT_EQ(spans[2].flags, ScopeSpan::started_before);
+  EXPECT_EQ(spans[3].duration_ns, 57);
+  EXPECT_EQ(spans[3].self_ns, 20);
+  EXPECT_EQ(spans[3].flags, ScopeSpan::started_before);
+}
+
 TEST(ScopeMatcherTest, AMissingRunMakesSelfTimesBounds) {
   ScopeRun first;
   first.end_sequence = 1;

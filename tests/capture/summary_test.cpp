@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 #include <random>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -144,6 +145,41 @@ TEST(SummaryTest, AScopeThatNeverClosesIsSeenInEverySummary) {
   }
   ASSERT_EQ(last.size(), 1U);
   EXPECT_EQ(last[0].level, total_level);
+}
+
+TEST(SummaryTest, WhatWasOpenBeforeTheCaptureCountsFromItsStartAlsoBehindASummary) {
+  const std::vector<OpenScope> open = {{-1'000'000, SiteId{7}}, {-10, SiteId{8}}};
+  std::vector<EventBatch> batches(3);
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    batches[i].start_ns = 100 * static_cast<std::int64_t>(i);
+    batches[i].end_ns = batches[i].start_ns + 90;
+    ScopeRun& run = batches[i].runs.emplace_back();
+    run.track = TrackId{1};
+    run.open_at_start = open;
+  }
+  batches[2].runs[0].events = {{250, {}, 1, 0}, {270, {}, 0, 0}};
+  batches[2].runs[0].end_sequence = 2;
+
+  SummaryAccumulator whole;
+  SummaryAccumulator before;
+  SummaryAccumulator rest;
+  for (std::uint32_t i = 0; i < batches.size(); ++i) {
+    whole.add(batches[i], i);
+    if (i < 2) {
+      before.add(batches[i], i);
+    }
+  }
+  rest.resume(before.complete(false));
+  rest.add(batches[2], 2);
+  for (SummaryAccumulator* accumulator : {&whole, &rest}) {
+    const Summary& summary = accumulator->complete(true);
+    for (const auto& [site, total_ns, self_ns] : {std::tuple{7U, 270U, 20U}, {8U, 250U, 250U}}) {
+      ASSERT_NE(summary.sites.find(SiteId{site}), nullptr);
+      EXPECT_EQ(summary.sites.find(SiteId{site})->durations.total_ns(), total_ns);
+      EXPECT_EQ(summary.sites.find(SiteId{site})->self_ns, self_ns);
+      EXPECT_EQ(summary.sites.find(SiteId{site})->self_is_bound, 0U);
+    }
+  }
 }
 
 /// Ten blocks of 20,000 scopes, one after the other; `next` gives the number of a scope in its block its site and

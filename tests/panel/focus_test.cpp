@@ -248,7 +248,7 @@ TEST(Focus, StatisticsAreOfTheScopesOfTheSiteAndInsideOfThem) {
     const auto provider = provide(bytes);
     panel::SiteList::Gatherer gatherer(panel::ListKey({}, site.value()), *provider);
     for (std::size_t block = 0; block < provider->blocks()[0].blocks.size(); ++block) {
-      gatherer.take(*provider->read(0, block, BatchParts::scopes), timeline::SkippedBlocks::none);
+      gatherer.take(*provider->read(0, block, BatchParts::scopes), panel::ScannedBlock{});
     }
     gatherer.finish();
     std::map<SiteId, std::pair<std::uint64_t, std::uint64_t>> shown;
@@ -273,7 +273,7 @@ TEST(Focus, TimesAreThoseOfTheFirstCallsWhereThereAreTooMany) {
   batch.end_ns = run.events.back().time_ns;
   const Bytes bytes = Game().write();
   panel::SiteTimes::Gatherer gatherer(panel::ListKey({}, Game::job_site.value()), *provide(bytes));
-  gatherer.take(batch, timeline::SkippedBlocks::none);
+  gatherer.take(batch, panel::ScannedBlock{});
   const panel::SiteTimes times = gatherer.result();
   EXPECT_EQ(times.ranges.size(), panel::SiteTimes::most);
   EXPECT_EQ(times.end_ns, std::int64_t{panel::SiteTimes::most} * 10);

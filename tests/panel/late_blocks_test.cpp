@@ -112,6 +112,15 @@ std::vector<EventBatch> lagging_game(std::mt19937& random) {
   return batches;
 }
 
+/// The rest of a game whose first blocks are gone, as a flight recorder leaves it.
+std::vector<EventBatch> kept_game(std::mt19937& random) {
+  std::vector<EventBatch> batches = random() % 2 == 0 ? late_game(random) : lagging_game(random);
+  const auto gone = static_cast<std::ptrdiff_t>(1 + random() % (batches.size() / 2));
+  batches[static_cast<std::size_t>(gone)].declarations = batches[0].declarations;
+  batches.erase(batches.begin(), batches.begin() + gone);
+  return batches;
+}
+
 template <typename List>
 List list_of(const Bytes& bytes, const panel::ListKey& key) {
   panel::PanelData data(provide(bytes), immediate_data());
@@ -126,6 +135,63 @@ List list_of(const Bytes& bytes, const panel::ListKey& key) {
 }
 
 using Sums = std::map<SiteId, std::pair<std::uint64_t, std::uint64_t>>;  // counts and totals
+
+/// What the scopes that ended within the batches amount to in a range. What was open before counts from the start of
+/// the block that brings its track.
+Sums sums_of(const std::vector<EventBatch>& batches, TimeRange range) {
+  Sums sums;
+  std::map<TrackId, std::vector<OpenScope>> tracks;
+  for (const EventBatch& batch : batches) {
+    for (const ScopeRun& run : batch.runs) {
+      const auto [track, is_first] = tracks.try_emplace(run.track, run.open_at_start);
+      std::vector<OpenScope>& open = track->second;
+      for (OpenScope& scope : open) {
+        scope.start_ns = is_first ? std::max(scope.start_ns, batch.start_ns) : scope.start_ns;
+      }
+      for (const ScopeEvent& event : run.events) {
+        if (event.is_open()) {
+          open.push_back({event.time_ns, event.site});
+          continue;
+        }
+        const OpenScope scope = open.back();
+        open.pop_back();
+        if (scope.start_ns < range.end_ns && event.time_ns > range.start_ns) {
+          ++sums[scope.site].first;
+          sums[scope.site].second += static_cast<std::uint64_t>(std::min(event.time_ns, range.end_ns) -
+                                                                std::max(scope.start_ns, range.start_ns));
+        }
+      }
+    }
+  }
+  return sums;
+}
+
+Sums sums_of(const stats::Statistics& statistics) {
+  Sums sums;
+  for (const stats::SiteStatistics& site : statistics.sites) {
+    sums[site.site] = {site.durations.count, site.durations.total_ns};
+  }
+  return sums;
+}
+
+Sums sums_of(const panel::SiteList& list) {
+  Sums sums;
+  for (const stats::SiteFigures& site : list.sites) {
+    sums[site.site] = {site.count, site.total_ns};
+  }
+  return sums;
+}
+
+Sums sums_of(const panel::TreeList& list) {
+  Sums sums;
+  for (const panel::TreeList::Node& node : list.nodes) {
+    if (node.site) {
+      sums[node.site].first += node.count;
+      sums[node.site].second += node.total_ns;
+    }
+  }
+  return sums;
+}
 
 void expect_figures_of_ranges(std::vector<EventBatch> (*make_game)(std::mt19937&)) {
   std::mt19937 random(5);
@@ -145,54 +211,24 @@ void expect_figures_of_ranges(std::vector<EventBatch> (*make_game)(std::mt19937&
     options.selection = stats::Selection(timeline, part);
 
     // What the capture was made of knows it best.
-    Sums expected;
-    std::map<TrackId, std::vector<OpenScope>> open;
-    for (const EventBatch& batch : batches) {
-      for (const ScopeRun& run : batch.runs) {
-        for (const ScopeEvent& event : run.events) {
-          if (event.is_open()) {
-            open[run.track].push_back({event.time_ns, event.site});
-            continue;
-          }
-          const OpenScope scope = open[run.track].back();
-          open[run.track].pop_back();
-          if (scope.start_ns < range.end_ns && event.time_ns > range.start_ns) {
-            ++expected[scope.site].first;
-            expected[scope.site].second += static_cast<std::uint64_t>(std::min(event.time_ns, range.end_ns) -
-                                                                      std::max(scope.start_ns, range.start_ns));
-          }
-        }
-      }
-    }
-    Sums of_statistics;
-    for (const stats::SiteStatistics& site : stats::gather_statistics(timeline, options).sites) {
-      of_statistics[site.site] = {site.durations.count, site.durations.total_ns};
-    }
-    Sums of_sites;
-    for (const stats::SiteFigures& site : list_of<panel::SiteList>(bytes, panel::ListKey(range)).sites) {
-      of_sites[site.site] = {site.count, site.total_ns};
-    }
-    Sums of_tree;
-    for (const panel::TreeList::Node& node : list_of<panel::TreeList>(bytes, panel::ListKey(range)).nodes) {
-      if (node.site) {
-        of_tree[node.site].first += node.count;
-        of_tree[node.site].second += node.total_ns;
-      }
-    }
-    ASSERT_EQ(of_statistics, expected) << round << ": " << range.start_ns << ".." << range.end_ns;
-    ASSERT_EQ(of_sites, expected) << round << ": " << range.start_ns << ".." << range.end_ns;
-    ASSERT_EQ(of_tree, expected) << round << ": " << range.start_ns << ".." << range.end_ns;
+    Sums expected = sums_of(batches, range);
+    const std::string where =
+        std::to_string(round) + ": " + std::to_string(range.start_ns) + " to " + std::to_string(range.end_ns);
+    ASSERT_EQ(sums_of(stats::gather_statistics(timeline, options)), expected) << where;
+    ASSERT_EQ(sums_of(list_of<panel::SiteList>(bytes, panel::ListKey(range))), expected) << where;
+    ASSERT_EQ(sums_of(list_of<panel::TreeList>(bytes, panel::ListKey(range))), expected) << where;
 
     // A scope that the range cuts is listed, and lasts at least to the range's end.
     const Sums::mapped_type frames = expected[Game::frame_site];
     const auto spans = list_of<panel::InstanceList>(bytes, panel::ListKey(range, Game::frame_site.value()));
-    ASSERT_EQ(spans.count, frames.first) << round << ": " << range.start_ns << ".." << range.end_ns;
+    ASSERT_EQ(spans.count, frames.first) << where;
     for (const panel::InstanceList::Row& row : spans.longest) {
       EXPECT_LE(panel::length_between(row.key.start_ns, row.key.end_ns), Game::frame_ns);
       EXPECT_TRUE(!row.is_open || row.key.end_ns >= range.end_ns - 1);
     }
     const auto times = list_of<panel::SiteTimes>(bytes, panel::ListKey(range, Game::frame_site.value()));
-    EXPECT_TRUE(times.hold(range.end_ns - 1) || (range.end_ns - Game::start_ns) % Game::frame_ns == 0);
+    EXPECT_TRUE(frames.first == 0 || times.hold(range.end_ns - 1) ||
+                (range.end_ns - Game::start_ns) % Game::frame_ns == 0);
   }
 }
 
@@ -202,6 +238,25 @@ TEST(LateBlocks, FiguresOfARangeAreThoseOfTheStatistics) {
 
 TEST(LateBlocks, FiguresOfARangeAreThoseOfTheStatisticsThoughOneThreadIsWrittenAfterAnother) {
   expect_figures_of_ranges(lagging_game);
+}
+
+TEST(LateBlocks, WhatWasOpenBeforeTheCaptureCountsFromItsStart) {
+  expect_figures_of_ranges(kept_game);
+  std::mt19937 random(7);
+  for (unsigned round = 0; round < rounds(20U); ++round) {
+    const std::vector<EventBatch> batches = kept_game(random);
+    const Bytes bytes = write_capture(batches);
+    std::vector<CaptureReader> readers;
+    readers.push_back(open_bytes(bytes));
+    const Timeline timeline(std::move(readers));
+    const TimeRange all;
+    const Sums expected = sums_of(batches, all);
+    stats::StatisticsOptions options;
+    ASSERT_EQ(sums_of(stats::gather_statistics(timeline, options)), expected) << round;
+    options.use_summaries = false;
+    ASSERT_EQ(sums_of(stats::gather_statistics(timeline, options)), expected) << round;
+    ASSERT_EQ(sums_of(list_of<panel::SiteList>(bytes, panel::ListKey(all))), expected) << round;
+  }
 }
 
 TEST(LateBlocks, TheSelfTimeOfASpanOverSeveralBlocksIsKnownWhereItsInsidesAre) {

@@ -328,7 +328,7 @@ TEST(TabsLive, ALiveWindowIsAddedUpAsACaptureIs) {
   const auto add_up = [](panel::BlockProvider& provider, TimeRange range) {
     panel::SiteList::Gatherer gatherer(panel::ListKey(range), provider);
     for (std::size_t i = 0; i < provider.blocks()[0].blocks.size(); ++i) {
-      gatherer.take(*provider.read(0, provider.first_block() + i, BatchParts::scopes), timeline::SkippedBlocks::none);
+      gatherer.take(*provider.read(0, provider.first_block() + i, BatchParts::scopes), panel::ScannedBlock{});
     }
     gatherer.finish();
     return gatherer.result().sites;

@@ -31,7 +31,7 @@ void SummaryAccumulator::add_times(const EventBatch& batch, std::uint32_t block_
 void SummaryAccumulator::add(const EventBatch& batch, std::uint32_t block_number) {
   add_times(batch, block_number);
   for (const ScopeRun& run : batch.runs) {
-    add_run(run);
+    add_run(run, batch.start_ns);
   }
   for (const TrackEnd& end : batch.track_ends) {
     forget_ended(end.track);

@@ -16,8 +16,8 @@ namespace kymo::capture {
 
 /// Counts the batches of one capture, in order, into successive summaries. Not thread-safe.
 ///
-/// A scope counts where it closes. Its time counts in every summary that it overlaps, so that a `main` that never
-/// closes is visible in all of them. Memory: the sites' touched histogram pages, and about a kilobyte per live track.
+/// A scope counts where it closes, with its time in the capture. Its time counts in every summary that it overlaps, so
+/// that a `main` that never closes is visible in all of them. Memory: the sites' touched histogram pages, and about a kilobyte per live track.
 class SummaryAccumulator {
  public:
   /// Bins begin at 2^shift ns.
@@ -65,7 +65,7 @@ class SummaryAccumulator {
 
   void count_pending(PendingScopes& pending);
   void add_times(const EventBatch& batch, std::uint32_t block_number);
-  void add_run(const ScopeRun& run);
+  void add_run(const ScopeRun& run, std::int64_t batch_start_ns);
   void add_spans(const EventBatch& batch);
   void add_frames(const EventBatch& batch);
   void complete_track(TrackId id, TrackState& track, std::int64_t until_ns);

@@ -20,7 +20,7 @@ void SummaryAccumulator::count_pending(PendingScopes& pending) {
   pending.count = 0;
 }
 
-void SummaryAccumulator::add_run(const ScopeRun& run) {
+void SummaryAccumulator::add_run(const ScopeRun& run, std::int64_t batch_start_ns) {
   const auto [found, is_new] = tracks_.try_emplace(run.track);
   TrackState& track = found->second;
   if (is_new) {
@@ -33,7 +33,7 @@ void SummaryAccumulator::add_run(const ScopeRun& run) {
     // Events are missing: the open scopes are known up to the last event.
     track.cursor.flush(summary_.coverage, run.track, track.stack, track.last_event_ns);
   }
-  track.stack.begin(run);
+  track.stack.begin(run, batch_start_ns);
   PendingScopes* pending = &pending_[SiteId{}];  // of the scope before: often the same site
   // In registers: in memory, each scope would wait for the one before.
   SiteId site;

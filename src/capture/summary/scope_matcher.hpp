@@ -21,14 +21,18 @@ namespace kymo::capture {
 /// Scopes nest no deeper: one that opens inside so many others is ignored.
 inline constexpr std::size_t deepest_scope = 65'535;
 
+/// Before all times.
+inline constexpr std::int64_t always_ns = std::numeric_limits<std::int64_t>::min();
+
 /// How many of a track's open scopes, from the outermost on, are open at a run's start as well. The others ended in a
-/// missing part. `open`: the open scopes by depth, each with `site` and `start_ns`.
+/// missing part. `open`: the open scopes by depth, each with `site` and `start_ns`, which is at least `least_ns`.
 template <typename OpenScopes>
-[[nodiscard]] std::size_t count_kept(const OpenScopes& open, std::size_t depth, const ScopeRun& run) {
+[[nodiscard]] std::size_t count_kept(const OpenScopes& open, std::size_t depth, const ScopeRun& run,
+                                     std::int64_t least_ns = always_ns) {
   const std::size_t most = std::min(depth, run.open_at_start.size());
   std::size_t kept = 0;
   while (kept < most && open[kept].site == run.open_at_start[kept].site &&
-         open[kept].start_ns == run.open_at_start[kept].start_ns) {
+         open[kept].start_ns == std::max(run.open_at_start[kept].start_ns, least_ns)) {
     ++kept;
   }
   return kept;
@@ -94,12 +98,23 @@ class ScopeStack {
   /// Opens a scope with known data inside the innermost one. next_sequence: reading continues with this number.
   void restore(const Level& open, std::uint64_t next_sequence) {
     next_sequence_ = next_sequence;
+    // If the scope began before the capture, its start is the time from which it counts.
+    least_ns_ = has_begun_ ? least_ns_ : open.start_ns;
+    has_begun_ = true;
     push(open);
   }
 
   /// Sets the stack to a run's start. Scopes already on it keep their data; others are added without the times of
-  /// scopes that ended inside them.
-  void begin(const ScopeRun& run);
+  /// scopes that ended inside them. Those that were open before the track's first run begin at `first_ns`, if that is
+  /// later: who adds up times passes the start of the run's block, so that only time within the capture counts. It is
+  /// used in the first call, unless the stack was restored.
+  void begin(const ScopeRun& run, std::int64_t first_ns = always_ns);
+
+  /// How many of the open scopes are open at the start of the track's next run as well. The others ended in a missing
+  /// part.
+  [[nodiscard]] std::size_t count_kept(const ScopeRun& run) const {
+    return capture::count_kept(opens_, depth_, run, least_ns_);
+  }
 
   /// Takes the run's events from `first` to before `last`, which follow those taken before. Calls on_span(const
   /// ScopeSpan&) for each scope that ends, in order of ending.
@@ -218,12 +233,18 @@ class ScopeStack {
   std::vector<Ended> ended_ = std::vector<Ended>(18);
   std::size_t depth_ = 0;
   std::uint64_t next_sequence_ = 0;
+  std::int64_t least_ns_ = always_ns;  // no scope begins earlier
+  bool has_begun_ = false;
 };
 
-inline void ScopeStack::begin(const ScopeRun& run) {
+inline void ScopeStack::begin(const ScopeRun& run, std::int64_t first_ns) {
+  if (!has_begun_) {
+    least_ns_ = first_ns;
+  }
+  const bool is_first = !std::exchange(has_begun_, true);
   const unsigned gap = run.first_sequence == next_sequence_ ? 0U : unsigned{ScopeSpan::self_is_bound};
   next_sequence_ = run.end_sequence;
-  const std::size_t depth_before = std::exchange(depth_, count_kept(opens_, depth_, run));
+  const std::size_t depth_before = std::exchange(depth_, count_kept(run));
   for (std::size_t depth = depth_ + 1; depth <= depth_before; ++depth) {
     ended_[depth].counted_ns = ended_[depth].total_ns;
   }
@@ -232,7 +253,10 @@ inline void ScopeStack::begin(const ScopeRun& run) {
   }
   while (depth_ < run.open_at_start.size() && depth_ < deepest_scope) {
     const OpenScope& open = run.open_at_start[depth_];
-    push({open.start_ns, 0, open.site, ScopeSpan::started_before | ScopeSpan::self_is_bound});
+    // All is known of the time that counts if it begins with the first run.
+    const unsigned bound = is_first && open.start_ns < least_ns_ ? 0U : unsigned{ScopeSpan::self_is_bound};
+    push({std::max(open.start_ns, least_ns_), 0, open.site,
+          static_cast<std::uint16_t>(ScopeSpan::started_before | bound)});
   }
 }
 
@@ -376,16 +400,16 @@ void ScopeStack::take(const ScopeRun& run, std::size_t first, std::size_t last, 
 }
 
 /// Calls on_span(const ScopeSpan&) for each scope that ends in a run, in order of ending, and leaves the still open
-/// scopes on the stack. The stack must be that of the run's track; a new one if reading begins with this run. About 2
-/// ns per event.
+/// scopes on the stack. The stack must be that of the run's track; a new one if reading begins with this run.
+/// `first_ns`: as of ScopeStack::begin. About 2 ns per event.
 ///
 /// Accepts any input:
 /// - a close without an open scope is ignored,
 /// - an open that is too shallow ends deeper scopes,
 /// - an open that is too deep opens inside the innermost scope.
 template <typename OnSpan>
-void match(const ScopeRun& run, ScopeStack& stack, OnSpan&& on_span) {
-  stack.begin(run);
+void match(const ScopeRun& run, ScopeStack& stack, OnSpan&& on_span, std::int64_t first_ns = always_ns) {
+  stack.begin(run, first_ns);
   stack.take(run, 0, run.events.size(), on_span);
 }
 

@@ -127,7 +127,7 @@ void ChromeTraceWriter::write_run(const ScopeRun& run, const EventBatch& batch) 
 /// Ends the scopes that were open on the track and are not open any more: their ends are in a missing part.
 void ChromeTraceWriter::write_lost(ChromeTrack& track, const ScopeRun& run) {
   const std::size_t depth = track.stack.depth();
-  const std::size_t kept = capture::count_kept(track.stack, depth, run);
+  const std::size_t kept = track.stack.count_kept(run);
   for (std::size_t lost = depth; lost > kept; --lost) {
     end_early(track, {lost - 1, track.last_ns, "end_lost"});
   }

@@ -9,7 +9,6 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -218,10 +217,12 @@ class SelectedCopy {
     return place->second;
   }
 
-  [[nodiscard]] bool cut_run(ScopeRun& run, std::size_t capture) {
+  [[nodiscard]] bool cut_run(ScopeRun& run, std::size_t capture, std::int64_t batch_start_ns) {
     Track& track = track_of(run.track);
     track.capture = capture;
-    if (!track.part.is_taken || (selection_.cuts_time() && !track.cut.cut(run, choices_[capture].skipped()))) {
+    const timeline::BlockChoice& choice = choices_[capture];
+    const std::int64_t first_ns = choice.needed_all() ? batch_start_ns : capture::always_ns;
+    if (!track.part.is_taken || (selection_.cuts_time() && !track.cut.cut(run, choice.skipped(), first_ns))) {
       return false;
     }
     if (selection_.chooses_sites()) {
@@ -289,34 +290,25 @@ class SelectedCopy {
     track.inside_since_ns.reset();
   }
 
-  /// The closes of a capture's tracks that a batch does not name, as their scopes ended in blocks that were left out.
   [[nodiscard]] std::vector<ScopeRun> end_unnamed(const EventBatch& batch, std::size_t capture) {
     std::vector<ScopeRun> ended;
-    const timeline::SkippedBlocks skipped = choices_[capture].skipped();
-    if (!selection_.cuts_time() || skipped == timeline::SkippedBlocks::none) {
-      return ended;
-    }
-    std::unordered_set<TrackId> named;
-    for (const ScopeRun& run : batch.runs) {
-      named.insert(run.track);
-    }
-    for (auto& [id, track] : tracks_) {
-      ScopeRun run;
-      run.track = id;
-      if (track.capture == capture && track.part.is_taken && named.count(id) == 0 &&
-          track.cut.cut_unnamed(run, skipped)) {
-        if (selection_.chooses_sites()) {
-          keep_inside(track, run);
-        }
-        ended.push_back(std::move(run));
-      }
+    if (selection_.cuts_time()) {
+      stats::cut_unnamed(
+          tracks_, [capture](const Track& track) { return track.capture == capture; }, batch,
+          choices_[capture].skipped(),
+          [&](ScopeRun& run, Track& track) {
+            if (selection_.chooses_sites()) {
+              keep_inside(track, run);
+            }
+            ended.push_back(std::move(run));
+          });
     }
     return ended;
   }
 
   void cut(EventBatch& batch, std::size_t capture) {
     std::vector<ScopeRun> ended = end_unnamed(batch, capture);
-    keep_if(batch.runs, [&](ScopeRun& run) { return cut_run(run, capture); });
+    keep_if(batch.runs, [&](ScopeRun& run) { return cut_run(run, capture, batch.start_ns); });
     std::move(ended.begin(), ended.end(), std::back_inserter(batch.runs));
     keep_if(batch.spans, [this](SpanEvent& span) {
       return track_of(span.track).part.cut(span) && selection_.takes_site(timeline_.name(span.name));

@@ -9,9 +9,8 @@ namespace kymo::panel {
 
 struct PanelData::ScanPlaces {
   struct Place {
-    std::size_t capture = 0;
-    std::size_t block = 0;
-    timeline::SkippedBlocks skipped = timeline::SkippedBlocks::none;
+    std::size_t number = 0;
+    ScannedBlock block;
   };
 
   std::shared_ptr<const BlockScan> scan;
@@ -34,7 +33,7 @@ void PanelData::scan(std::shared_ptr<const BlockScan> scan) {
       const bool is_needed = has_scopes ? choice.needs(block.start_ns, block.end_ns, i + 1 == count)
                                         : overlaps(block.start_ns, block.end_ns, scan->range);
       if (is_needed) {
-        places->places.push_back({capture, provider_->first_block() + i, choice.skipped()});
+        places->places.push_back({provider_->first_block() + i, {capture, choice.skipped(), choice.needed_all()}});
       }
     }
   }
@@ -46,14 +45,14 @@ void PanelData::go_on_scanning(std::shared_ptr<ScanPlaces> places) {
   worker_.ask([this, places = std::move(places)]() -> Worker::Delivery {
     const auto end = std::chrono::steady_clock::now() + options_.part_of_scan;
     while (places->next < places->places.size()) {
-      const ScanPlaces::Place place = places->places[places->next++];
+      const ScanPlaces::Place& place = places->places[places->next++];
       std::shared_ptr<const EventBatch> batch;
       try {
-        batch = provider_->read(place.capture, place.block, places->scan->parts);
+        batch = provider_->read(place.block.capture, place.number, places->scan->parts);
       } catch (const std::exception&) {
         batch = nullptr;
       }
-      places->scan->take(batch.get(), place.skipped);
+      places->scan->take(batch.get(), place.block);
       if (std::chrono::steady_clock::now() >= end) {
         break;
       }

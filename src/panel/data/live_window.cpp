@@ -209,7 +209,8 @@ std::vector<stats::SiteFigures> LiveBlocks::figures() const {
   std::unordered_map<TrackId, capture::ScopeStack> stacks;
   for (const auto& batch : batches) {
     for (const ScopeRun& run : batch->runs) {
-      capture::match(run, stacks[run.track], [&sites](const capture::ScopeSpan& scope) { sites.add(scope); });
+      const auto add = [&sites](const capture::ScopeSpan& scope) { sites.add(scope); };
+      capture::match(run, stacks[run.track], add, batch->start_ns);
     }
   }
   return sites.figures();

@@ -93,14 +93,20 @@ struct FoundSpan {
   SpanKey key;
 };
 
+/// Where a block of a scan stands.
+struct ScannedBlock {
+  std::size_t capture = 0;
+  timeline::SkippedBlocks skipped = timeline::SkippedBlocks::none;  ///< of its capture, since the block before
+  bool follows_all = true;                                          ///< no earlier block of its capture was left out
+};
+
 /// Blocks to read in the background, in the order of the captures and of their blocks.
 struct BlockScan {
   TimeRange range;  ///< the blocks that overlap it; for scopes also those that tell what is open in it
   BatchParts parts = BatchParts::everything;
   std::optional<std::size_t> capture;  ///< only this one
-  /// Takes a block, on the worker's thread. `batch`: nullptr if it could not be read. `skipped`: the blocks of its
-  /// capture that were left out since the one before.
-  std::function<void(const EventBatch* batch, timeline::SkippedBlocks skipped)> take;
+  /// Takes a block, on the worker's thread. `batch`: nullptr if it could not be read.
+  std::function<void(const EventBatch* batch, const ScannedBlock& block)> take;
   /// Called on the drawing thread after some blocks, and after the last one; nothing is taken meanwhile. Returns
   /// whether to go on.
   std::function<bool(bool is_done)> deliver;

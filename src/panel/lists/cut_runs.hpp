@@ -2,12 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <unordered_map>
-#include <unordered_set>
 
 #include <kymo/events.hpp>
 
+#include "capture/summary/scope_matcher.hpp"
+#include "panel/data/panel_data.hpp"
 #include "panel/data/time_math.hpp"
 #include "panel/lists/runs_until.hpp"
 #include "stats/common/selection.hpp"
@@ -20,20 +22,23 @@ class CutRuns {
  public:
   CutRuns(TimeRange range, const BlockProvider& provider) : range_(range), last_ns_(least_end_ns(range, provider)) {}
 
-  /// Calls on_run(const ScopeRun&, Track&) for each run of a block, as far as it is in the range.
-  /// `skipped`: as in BlockScan.
+  /// Calls on_run(const ScopeRun&, Track&, first_ns) for each run of a block, as far as it is in the range. `first_ns`:
+  /// as of capture::ScopeStack::begin.
   template <typename OnRun>
-  void take(const EventBatch& batch, timeline::SkippedBlocks skipped, const OnRun& on_run) {
+  void take(const EventBatch& batch, const ScannedBlock& block, const OnRun& on_run) {
     last_ns_ = std::max(last_ns_, batch.end_ns);
-    if (skipped != timeline::SkippedBlocks::none && !is_everything(range_)) {
-      take_unnamed(batch, skipped, on_run);
+    if (!is_everything(range_)) {
+      stats::cut_unnamed(
+          tracks_, [&block](const Cut& of_track) { return of_track.capture == block.capture; }, batch, block.skipped,
+          [&on_run](const ScopeRun& rest, Cut& of_track) { on_run(rest, of_track.track, capture::always_ns); });
     }
+    const std::int64_t first_ns = block.follows_all ? batch.start_ns : capture::always_ns;
     for (const ScopeRun& run : batch.runs) {
-      Cut& of_track = tracks_.try_emplace(run.track, Cut{{}, stats::RunCut(range_)}).first->second;
+      Cut& of_track = tracks_.try_emplace(run.track, Cut{block.capture, {}, stats::RunCut(range_)}).first->second;
       if (is_everything(range_)) {
-        on_run(run, of_track.track);
-      } else if (ScopeRun part = run; of_track.cut.cut(part, skipped)) {
-        on_run(part, of_track.track);
+        on_run(run, of_track.track, first_ns);
+      } else if (ScopeRun part = run; of_track.cut.cut(part, block.skipped, first_ns)) {
+        on_run(part, of_track.track, capture::always_ns);
       }
     }
   }
@@ -46,7 +51,7 @@ class CutRuns {
         ScopeRun rest;
         rest.track = id;
         of_track.cut.close(at_ns, rest);
-        on_run(rest, of_track.track);
+        on_run(rest, of_track.track, capture::always_ns);
       }
     }
   }
@@ -61,24 +66,10 @@ class CutRuns {
 
  private:
   struct Cut {
+    std::size_t capture = 0;
     Track track;
     stats::RunCut cut;
   };
-
-  template <typename OnRun>
-  void take_unnamed(const EventBatch& batch, timeline::SkippedBlocks skipped, const OnRun& on_run) {
-    std::unordered_set<TrackId> named;
-    for (const ScopeRun& run : batch.runs) {
-      named.insert(run.track);
-    }
-    for (auto& [id, of_track] : tracks_) {
-      ScopeRun rest;
-      rest.track = id;
-      if (named.count(id) == 0 && of_track.cut.cut_unnamed(rest, skipped)) {
-        on_run(rest, of_track.track);
-      }
-    }
-  }
 
   TimeRange range_;
   std::int64_t last_ns_;

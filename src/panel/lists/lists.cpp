@@ -94,11 +94,11 @@ class InstanceList::Gatherer {
 
   [[nodiscard]] BlockScan scan() const { return {key_.range, BatchParts::scopes, std::nullopt, {}, {}}; }
 
-  void take(const EventBatch& batch, timeline::SkippedBlocks skipped) {
+  void take(const EventBatch& batch, const ScannedBlock& block) {
     // What was skipped may have ended what is still open.
-    has_skipped_later_ = has_skipped_later_ || skipped == timeline::SkippedBlocks::after;
+    has_skipped_later_ = has_skipped_later_ || block.skipped == timeline::SkippedBlocks::after;
     last_ns_ = std::max(last_ns_, has_skipped_later_ ? std::min(batch.end_ns, key_.range.end_ns) : batch.end_ns);
-    runs_.take(batch, skipped, [this](const ScopeRun& run) {
+    runs_.take(batch, block, [this](const ScopeRun& run) {
       capture::match(run, stacks_[run.track], [&](const capture::ScopeSpan& span) {
         if (span.site == SiteId{key_.id}) {
           add(list_, run.track, span.depth, {span.start_ns, add_length(span.start_ns, span.duration_ns)}, span.self_ns,
@@ -374,10 +374,10 @@ void KeptList<List>::keep_fresh(PanelData& data, const ListKey& key) {
   }
   const auto gatherer = std::make_shared<typename List::Gatherer>(key, data.provider());
   auto scan = std::make_shared<BlockScan>(gatherer->scan());
-  scan->take = [gatherer](const EventBatch* batch, timeline::SkippedBlocks skipped) {
+  scan->take = [gatherer](const EventBatch* batch, const ScannedBlock& block) {
     if (batch != nullptr) {
-      if constexpr (requires { gatherer->take(*batch, skipped); }) {
-        gatherer->take(*batch, skipped);
+      if constexpr (requires { gatherer->take(*batch, block); }) {
+        gatherer->take(*batch, block);
       } else {
         gatherer->take(*batch);
       }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <unordered_map>
@@ -10,8 +11,8 @@
 #include <kymo/events.hpp>
 
 #include "panel/data/block_provider.hpp"
+#include "panel/data/panel_data.hpp"
 #include "panel/data/time_math.hpp"
-#include "timeline/block_choice.hpp"
 
 namespace kymo::panel {
 
@@ -28,27 +29,28 @@ class RunsUntil {
  public:
   /// Calls on_run(const ScopeRun&) for the runs of a batch. Leaves out those of tracks that were followed beyond the
   /// range's end in blocks that the scan skipped: they say nothing of what was open in the range. Where skipped blocks
-  /// before the range ended all scopes of a track, there is a run without any. `skipped`: as in BlockScan.
+  /// before the range ended all scopes of a track, there is a run without any.
   template <typename OnRun>
-  void take(const EventBatch& batch, timeline::SkippedBlocks skipped, const OnRun& on_run) {
+  void take(const EventBatch& batch, const ScannedBlock& block, const OnRun& on_run) {
     ++batch_;
     for (const ScopeRun& run : batch.runs) {
       const auto [place, is_new] = tracks_.try_emplace(run.track);
       Track& track = place->second;
-      track.is_over = track.is_over || (skipped == timeline::SkippedBlocks::after && track.is_known &&
+      track.is_over = track.is_over || (block.skipped == timeline::SkippedBlocks::after && track.is_known &&
                                         run.first_sequence != track.next_sequence);
-      track = {run.end_sequence, batch_, true, leaves_open(run), track.is_over};
+      track = {block.capture, run.end_sequence, batch_, true, leaves_open(run), track.is_over};
       if (!track.is_over) {
         on_run(run);
       }
     }
-    if (skipped != timeline::SkippedBlocks::none) {
-      end_unnamed(skipped, on_run);
+    if (block.skipped != timeline::SkippedBlocks::none) {
+      end_unnamed(block, on_run);
     }
   }
 
  private:
   struct Track {
+    std::size_t capture = 0;
     std::uint64_t next_sequence = 0;
     std::uint64_t batch = 0;  // that named it last
     bool is_known = false;    // next_sequence is
@@ -62,12 +64,12 @@ class RunsUntil {
   }
 
   template <typename OnRun>
-  void end_unnamed(timeline::SkippedBlocks skipped, const OnRun& on_run) {
+  void end_unnamed(const ScannedBlock& block, const OnRun& on_run) {
     for (auto& [id, track] : tracks_) {
-      if (track.batch == batch_ || track.is_over) {
+      if (track.capture != block.capture || track.batch == batch_ || track.is_over) {
         continue;
       }
-      if (skipped == timeline::SkippedBlocks::after) {
+      if (block.skipped == timeline::SkippedBlocks::after) {
         track.is_over = track.has_open;
         continue;
       }

@@ -14,19 +14,22 @@ class SiteList::Gatherer {
   Gatherer(const ListKey& key, const BlockProvider& provider) : key_(key), runs_(key.range, provider) {}
 
   [[nodiscard]] BlockScan scan() const { return {key_.range, BatchParts::scopes, std::nullopt, {}, {}}; }
-  void take(const EventBatch& batch, timeline::SkippedBlocks skipped) {
-    runs_.take(batch, skipped, [this](const ScopeRun& run, capture::ScopeStack& stack) { add(run, stack); });
+  void take(const EventBatch& batch, const ScannedBlock& block) {
+    runs_.take(batch, block, [this](const ScopeRun& run, capture::ScopeStack& stack, std::int64_t first_ns) {
+      add(run, stack, first_ns);
+    });
   }
   /// Adds the scopes that are open at the range's end. Call after the last block.
   void finish() {
-    runs_.finish([this](const ScopeRun& run, capture::ScopeStack& stack) { add(run, stack); });
+    runs_.finish(
+        [this](const ScopeRun& run, capture::ScopeStack& stack, std::int64_t first_ns) { add(run, stack, first_ns); });
   }
   [[nodiscard]] SiteList result() const { return {sites_.figures()}; }
 
  private:
-  void add(const ScopeRun& run, capture::ScopeStack& stack) {
+  void add(const ScopeRun& run, capture::ScopeStack& stack, std::int64_t first_ns) {
     const SiteId around{key_.id};
-    capture::match(run, stack, [&](const capture::ScopeSpan& scope) {
+    const auto count = [&](const capture::ScopeSpan& scope) {
       // The scopes around it are still open.
       bool is_inside = !around || scope.site == around;
       for (std::size_t depth = 0; depth < scope.depth && !is_inside; ++depth) {
@@ -35,7 +38,8 @@ class SiteList::Gatherer {
       if (is_inside) {
         sites_.add(scope);
       }
-    });
+    };
+    capture::match(run, stack, count, first_ns);
   }
 
   ListKey key_;

@@ -19,9 +19,9 @@ class SiteTimes::Gatherer {
       : key_(key), last_ns_(least_end_ns(key.range, provider)) {}
 
   [[nodiscard]] BlockScan scan() const { return {key_.range, BatchParts::scopes, std::nullopt, {}, {}}; }
-  void take(const EventBatch& batch, timeline::SkippedBlocks skipped) {
+  void take(const EventBatch& batch, const ScannedBlock& block) {
     last_ns_ = std::max(last_ns_, batch.end_ns);
-    runs_.take(batch, skipped,
+    runs_.take(batch, block,
                [this](const ScopeRun& run) { times_.add_closed(run, SiteId{key_.id}, stacks_[run.track]); });
     if (times_.ranges.size() > joined_ + most) {
       times_.join();

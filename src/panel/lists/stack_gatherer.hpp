@@ -132,7 +132,7 @@ class StackList::Gatherer {
     return {key_.range, key_.id != 0 ? BatchParts::everything : BatchParts::stacks, std::nullopt, {}, {}};
   }
 
-  void take(const EventBatch& batch, timeline::SkippedBlocks skipped) {
+  void take(const EventBatch& batch, const ScannedBlock& block) {
     last_ns_ = std::max(last_ns_, batch.end_ns);
     for (const StackSample& sample : batch.stack_samples) {
       if (!key_.holds(sample.time_ns)) {
@@ -148,7 +148,7 @@ class StackList::Gatherer {
     if (key_.id == 0) {
       return;
     }
-    runs_.take(batch, skipped, [this](const ScopeRun& run) {
+    runs_.take(batch, block, [this](const ScopeRun& run) {
       SiteTimes& scopes = scopes_[run.track];
       scopes.add_closed(run, SiteId{key_.id}, stacks_[run.track]);
       if (scopes.ranges.size() > 2 * SiteTimes::most) {

@@ -22,12 +22,13 @@ class TreeList::Gatherer {
   }
 
   [[nodiscard]] BlockScan scan() const { return {key_.range, BatchParts::scopes, std::nullopt, {}, {}}; }
-  void take(const EventBatch& batch, timeline::SkippedBlocks skipped) {
-    runs_.take(batch, skipped, [this](const ScopeRun& run, Track& track) { add(run, track); });
+  void take(const EventBatch& batch, const ScannedBlock& block) {
+    runs_.take(batch, block,
+               [this](const ScopeRun& run, Track& track, std::int64_t first_ns) { add(run, track, first_ns); });
   }
   /// Ends the scopes that are open at the range's end. Call after the last block.
   void finish() {
-    runs_.finish([this](const ScopeRun& run, Track& track) { add(run, track); });
+    runs_.finish([this](const ScopeRun& run, Track& track, std::int64_t first_ns) { add(run, track, first_ns); });
   }
 
   /// The tree of all blocks so far. Scopes that are still open count up to the last block.
@@ -79,10 +80,10 @@ class TreeList::Gatherer {
     return known->second;
   }
 
-  void add(const ScopeRun& run, Track& track) {
+  void add(const ScopeRun& run, Track& track, std::int64_t first_ns) {
     const capture::ScopeStack& stack = track.stack;
     std::vector<Place>& path = track.path;
-    capture::match(run, track.stack, [&](const capture::ScopeSpan& span) {
+    const auto count = [&](const capture::ScopeSpan& span) {
       // The scopes around it are still open. Their nodes are known from the last scope inside them.
       std::size_t known = std::min<std::size_t>(span.depth, path.size());
       while (known > 0 && !(path[known - 1].start_ns == stack[known - 1].start_ns &&
@@ -105,7 +106,8 @@ class TreeList::Gatherer {
       ++counted.count;
       counted.total_ns += duration_ns;
       list_.nodes[parent].inner_ns += duration_ns;
-    });
+    };
+    capture::match(run, track.stack, count, first_ns);
   }
 
   ListKey key_;

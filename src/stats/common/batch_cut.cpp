@@ -2,12 +2,10 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
-#include <unordered_set>
 #include <utility>
 
 #include "base/time_math.hpp"
 #include "capture/merge/id_translation.hpp"
-#include "capture/summary/scope_matcher.hpp"
 #include "stats/common/power_curve.hpp"
 #include "stats/common/selection.hpp"
 
@@ -87,8 +85,7 @@ void RunCut::begin_within(ScopeRun& run, std::size_t first) {
   ScopeEvents events;
   events.reserve(open_.size() + run.events.size() - first);
   for (const OpenScope& open : open_) {
-    events.push_back(
-        {std::max(open.start_ns, interval_.start_ns), open.site, static_cast<std::uint16_t>(events.size()), 0});
+    events.push_back({std::max(open.start_ns, least_ns_), open.site, static_cast<std::uint16_t>(events.size()), 0});
   }
   events.insert(events.end(), run.events.begin() + static_cast<std::ptrdiff_t>(first), run.events.end());
   run.events = std::move(events);
@@ -133,9 +130,12 @@ bool RunCut::cut_unnamed(ScopeRun& run, SkippedBlocks skipped) {
   return false;
 }
 
-bool RunCut::cut(ScopeRun& run, SkippedBlocks skipped) {
+bool RunCut::cut(ScopeRun& run, SkippedBlocks skipped, std::int64_t first_ns) {
   if (is_over_) {
     return false;
+  }
+  if (std::exchange(is_new_, false)) {
+    least_ns_ = std::max(interval_.start_ns, first_ns);
   }
   if (skipped == SkippedBlocks::after && is_seen_ && run.first_sequence != next_sequence_) {
     close(interval_.end_ns, run);
@@ -162,7 +162,7 @@ bool RunCut::cut(ScopeRun& run, SkippedBlocks skipped) {
     begin_within(run, first);
   } else {
     for (OpenScope& open : run.open_at_start) {
-      open.start_ns = std::max(open.start_ns, interval_.start_ns);
+      open.start_ns = std::max(open.start_ns, least_ns_);
     }
     open_ = run.open_at_start;
   }
@@ -183,30 +183,10 @@ bool RunCut::cut(ScopeRun& run, SkippedBlocks skipped) {
   return true;
 }
 
-bool BatchCut::cut_run(ScopeRun& run) {
+bool BatchCut::cut_run(ScopeRun& run, std::int64_t first_ns) {
   Track& track = track_of(run.track);
   return track.stretch.is_taken && !track.cut.is_over() &&
-         (!selection_.cuts_time() || track.cut.cut(run, choice_.skipped()));
-}
-
-/// The closes of tracks that a batch does not name, as their scopes ended in blocks that were left out.
-std::vector<ScopeRun> BatchCut::end_unnamed(const EventBatch& batch) {
-  std::vector<ScopeRun> ended;
-  if (!selection_.cuts_time() || choice_.skipped() == SkippedBlocks::none) {
-    return ended;
-  }
-  std::unordered_set<TrackId> named;
-  for (const ScopeRun& run : batch.runs) {
-    named.insert(run.track);
-  }
-  for (auto& [id, track] : tracks_) {
-    ScopeRun run;
-    run.track = id;
-    if (track.stretch.is_taken && named.count(id) == 0 && track.cut.cut_unnamed(run, choice_.skipped())) {
-      ended.push_back(std::move(run));
-    }
-  }
-  return ended;
+         (!selection_.cuts_time() || track.cut.cut(run, choice_.skipped(), first_ns));
 }
 
 bool BatchCut::cut_span(SpanEvent& span) {
@@ -240,8 +220,14 @@ void BatchCut::cut(EventBatch& batch) {
   if (selection_.takes_every_event()) {
     return;
   }
-  std::vector<ScopeRun> ended = end_unnamed(batch);
-  std::erase_if(batch.runs, [this](ScopeRun& run) { return !cut_run(run); });
+  std::vector<ScopeRun> ended;
+  if (selection_.cuts_time()) {
+    const auto is_of_capture = [](const Track& /*track*/) { return true; };
+    cut_unnamed(tracks_, is_of_capture, batch, choice_.skipped(),
+                [&ended](ScopeRun& run, const Track& /*track*/) { ended.push_back(std::move(run)); });
+  }
+  const std::int64_t first_ns = choice_.needed_all() ? batch.start_ns : capture::always_ns;
+  std::erase_if(batch.runs, [this, first_ns](ScopeRun& run) { return !cut_run(run, first_ns); });
   std::move(ended.begin(), ended.end(), std::back_inserter(batch.runs));
   std::erase_if(batch.spans, [this](SpanEvent& span) { return !cut_span(span); });
   std::erase_if(batch.frame_marks, [this](const FrameMark& mark) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include <kymo/export.hpp>
@@ -16,6 +17,7 @@
 #include <kymo/timeline.hpp>
 
 #include "base/text/pattern.hpp"
+#include "capture/summary/scope_matcher.hpp"
 #include "timeline/block_choice.hpp"
 #include "timeline/source.hpp"
 
@@ -67,7 +69,8 @@ class RunCut {
   explicit RunCut(TimeRange interval) : interval_(interval) {}
 
   /// Cuts the next run. Returns false if nothing of it is inside. `skipped`: the blocks left out since the last batch.
-  [[nodiscard]] KYMO_API bool cut(ScopeRun& run, timeline::SkippedBlocks skipped);
+  /// `first_ns`: as of capture::ScopeStack::begin.
+  [[nodiscard]] KYMO_API bool cut(ScopeRun& run, timeline::SkippedBlocks skipped, std::int64_t first_ns);
   /// Call instead where blocks were left out and the next batch does not name the track: its scopes ended in them.
   /// Makes `run` the closes of those that were open at the interval's end. Returns false if there are none.
   [[nodiscard]] KYMO_API bool cut_unnamed(ScopeRun& run, timeline::SkippedBlocks skipped);
@@ -80,12 +83,36 @@ class RunCut {
   void append_closes(std::int64_t time_ns, ScopeRun& run);
 
   TimeRange interval_;
+  std::int64_t least_ns_ = capture::always_ns;  // no scope begins earlier
+  bool is_new_ = true;
   bool is_seen_ = false;
   bool has_begun_ = false;  // there were events inside
   bool is_over_ = false;
   std::vector<OpenScope> open_;
   std::uint64_t next_sequence_ = 0;
 };
+
+/// Calls on_run(ScopeRun&, Track&) with the closes of each track of a capture that a batch does not name, as its scopes
+/// ended in the blocks that were left out before it. `tracks`: by id, each with its RunCut as `cut`. `is_of_capture`:
+/// tells of a Track&.
+template <typename Tracks, typename IsOfCapture, typename OnRun>
+void cut_unnamed(Tracks& tracks, const IsOfCapture& is_of_capture, const EventBatch& batch,
+                 timeline::SkippedBlocks skipped, const OnRun& on_run) {
+  if (skipped == timeline::SkippedBlocks::none) {
+    return;
+  }
+  std::unordered_set<TrackId> named;
+  for (const ScopeRun& run : batch.runs) {
+    named.insert(run.track);
+  }
+  for (auto& [id, track] : tracks) {
+    ScopeRun run;
+    run.track = id;
+    if (is_of_capture(track) && named.count(id) == 0 && track.cut.cut_unnamed(run, skipped)) {
+      on_run(run, track);
+    }
+  }
+}
 
 /// Makes a batch's time hold the events of a run.
 KYMO_API void cover(EventBatch& batch, const ScopeRun& run);
@@ -123,9 +150,8 @@ class BatchCut {
 
   [[nodiscard]] Stretch stretch_of(ProcessId process) const;
   Track& track_of(TrackId own);
-  [[nodiscard]] bool cut_run(ScopeRun& run);
+  [[nodiscard]] bool cut_run(ScopeRun& run, std::int64_t first_ns);
   [[nodiscard]] bool cut_span(SpanEvent& span);
-  [[nodiscard]] std::vector<ScopeRun> end_unnamed(const EventBatch& batch);
   void cut_samples(EventBatch& batch);
 
   const Timeline& timeline_;

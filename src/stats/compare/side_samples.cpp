@@ -161,7 +161,7 @@ class RunSamples {
     const bool has_states = !states_.empty();
     for (const ScopeRun& run : batch.runs) {
       const TrackId track = source.find(run.track);
-      capture::match(run, stacks_[run.track], [&](const capture::ScopeSpan& span) {
+      const auto add = [&](const capture::ScopeSpan& span) {
         Place<SiteId>& place = sites_[span.site];
         if (place.values == nullptr) {
           place.values = &values_of_site(source, span.site, ThingKind::site);
@@ -170,7 +170,8 @@ class RunSamples {
         if (has_states) {
           take_cpu_time(source, track, span, place);
         }
-      });
+      };
+      capture::match(run, stacks_[run.track], add, batch.start_ns);
     }
     for (const SpanEvent& span : batch.spans) {
       Place<NameId>& place = spans_[span.name];

@@ -148,9 +148,9 @@ std::uint64_t elapsed_ns(std::int64_t start_ns, std::int64_t end_ns) {
 /// in them, end.
 class TrackPath {
  public:
-  void take(const ScopeRun& run, PathTable& paths) {
+  void take(const ScopeRun& run, std::int64_t batch_start_ns, PathTable& paths) {
     leave_lost(run, paths);
-    stack_.begin(run);
+    stack_.begin(run, batch_start_ns);
     stack_.take(run, 0, run.events.size(), [this, &paths](const capture::ScopeSpan& span) {
       const std::size_t depth = span.depth;
       find_nodes(depth + 1, paths);
@@ -195,7 +195,7 @@ class TrackPath {
 
   /// Ends scopes that are missing from the run: their ends were lost.
   void leave_lost(const ScopeRun& run, PathTable& paths) {
-    if (const std::size_t kept = capture::count_kept(stack_, stack_.depth(), run); kept < stack_.depth()) {
+    if (const std::size_t kept = stack_.count_kept(run); kept < stack_.depth()) {
       leave(kept, last_ns_, paths);
     }
   }
@@ -242,7 +242,7 @@ class TreeGathering {
       open.end_lost(batch);
       cut.cut(batch);
       for (const ScopeRun& run : batch.runs) {
-        tracks[run.track].take(run, paths);
+        tracks[run.track].take(run, batch.start_ns, paths);
       }
       if (options_.on_progress) {
         options_.on_progress(static_cast<double>(blocks_done_) / static_cast<double>(blocks_in_all_));
@@ -250,7 +250,7 @@ class TreeGathering {
     }
     cut.close_open(batch);
     for (const ScopeRun& run : batch.runs) {
-      tracks[run.track].take(run, paths);
+      tracks[run.track].take(run, batch.start_ns, paths);
     }
     for (auto& [id, track] : tracks) {
       track.leave(0, nanoseconds_between(source.shift().offset_ns, source.end_ns_of(source.find(id))), paths);

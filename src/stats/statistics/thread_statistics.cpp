@@ -23,7 +23,8 @@ class TracksOfSource {
   void add(const EventBatch& batch) {
     for (const ScopeRun& run : batch.runs) {
       Track& track = tracks_[run.track];
-      capture::match(run, track.stack, [&](const capture::ScopeSpan& span) { track.sites[span.site].add(span); });
+      capture::match(
+          run, track.stack, [&](const capture::ScopeSpan& span) { track.sites[span.site].add(span); }, batch.start_ns);
     }
   }
 
