@@ -67,8 +67,11 @@ void go_on_while_a_start_waits() {
   work("before");
 }
 
-void hang_for_good() {
+void hang_for_good(int awaited = 0) {
   kymo::enable();
+  if (awaited != 0) {
+    until_handled(awaited);
+  }
   StalledDisk& disk = disk_of_captures();
   work("before");
   disk.stall();
@@ -84,10 +87,10 @@ Modes disk_modes() {
       {"stalled-flush", [] { go_on_beside([] { require(kymo::flush(), "a flush that waited"); }); }},
       {"stalled-stop", [] { go_on_beside([] { require(kymo::stop_capture(), "a stop that waited"); }); }},
       {"stalled-start", go_on_while_a_start_waits},
-      {"hanging-disk", hang_for_good},
+      {"hanging-disk", [] { hang_for_good(); }},
       {"hanging-disk-term",
        [] {
-         hang_for_good();
+         hang_for_good(SIGTERM);
          ::raise(SIGTERM);
        }},
       {"hanging-disk-crash",

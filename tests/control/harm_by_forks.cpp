@@ -327,6 +327,7 @@ void end_beside_a_fork() {
 void end_children_without_handlers() {
   kymo::enable();
   work("before");
+  until_handled(SIGTERM);
   for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGABRT}) {
     const auto child = static_cast<pid_t>(::syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr));
     if (child == 0) {
@@ -350,6 +351,7 @@ void be_the_first_process() {
             require(::getpid() == 1, "the first process");
             kymo::enable();
             work("before");
+            std::this_thread::sleep_for(std::chrono::milliseconds(2500));  // other processes handle it by then
             ::kill(1, SIGTERM);
             require(kymo::is_recording(), "what ends nothing ends no recording");
             work("after");

@@ -53,9 +53,12 @@ void call_kymo_in_a_sink() {
 }
 
 /// The sink never comes back: the program's end does not wait for it for ever.
-void end_beside_a_sink_that_hangs() {
+void end_beside_a_sink_that_hangs(int awaited = 0) {
   static const auto sink = std::make_shared<SlowSink>();
   kymo::enable();
+  if (awaited != 0) {
+    until_handled(awaited);
+  }
   static_cast<void>(std::make_unique<kymo::SinkGuard>(kymo::install(sink)).release());  // still installed at the end
   sink->shut();
   work("main");
@@ -77,6 +80,7 @@ void end_by_a_signal_while_ending() {
   kymo::enable();
   static_cast<void>(std::make_unique<kymo::SinkGuard>(kymo::install(std::make_shared<SignallingSink>())).release());
   work("main");
+  until_handled(SIGTERM);
 }
 
 void cancel_a_flush() {
@@ -318,6 +322,7 @@ void mend_its_own_faults() {
 void end_by_a_signal(int signal) {
   kymo::enable();
   work("main");
+  until_handled(signal);
   ::raise(signal);
 }
 
@@ -350,6 +355,7 @@ void keep_what_is_known_of_a_signal() {
   require(seen_at_the_end(SIGABRT, [] { ::raise(SIGABRT); }).si_code == SI_TKILL, "a raised signal stays raised");
   require(seen_at_the_end(SIGSEGV, [] { ::raise(SIGSEGV); }).si_code == SI_TKILL, "a raised fault stays raised");
   const siginfo_t queued = seen_at_the_end(SIGTERM, [] {
+    until_handled(SIGTERM);
     sigval value{};
     value.sival_int = 4711;
     ::sigqueue(::getpid(), SIGTERM, value);
@@ -416,10 +422,10 @@ extern "C" [[gnu::visibility("default")]] int fdatasync(int file) {
 int main(int argc, char** argv) {
   ::alarm(120);
   Modes modes{
-      {"hanging-sink", end_beside_a_sink_that_hangs},
+      {"hanging-sink", [] { end_beside_a_sink_that_hangs(); }},
       {"hanging-sink-term",
        [] {
-         end_beside_a_sink_that_hangs();
+         end_beside_a_sink_that_hangs(SIGTERM);
          ::raise(SIGTERM);
        }},
       {"term-at-exit", end_by_a_signal_while_ending},
@@ -455,6 +461,7 @@ int main(int argc, char** argv) {
   modes.merge(end_modes());
   modes.merge(fork_modes());
   modes.merge(disk_modes());
+  modes.merge(handler_modes());
   modes.merge(thread_modes());
   const auto found = modes.find(argc > 1 ? argv[1] : "");
   if (found == modes.end()) {

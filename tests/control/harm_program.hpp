@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <functional>
 #include <map>
@@ -24,6 +25,8 @@ Modes fork_modes();
 Modes end_modes();
 /// Those with a disk that stalls.
 Modes disk_modes();
+/// Those whose signal handlers and kymo's meet.
+Modes handler_modes();
 /// Those whose threads differ from kymo's.
 Modes thread_modes();
 
@@ -69,4 +72,12 @@ inline void until(const std::function<bool()>& holds) {
   while (!holds()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));  // SIGALRM is the deadline
   }
+}
+
+/// Waits until kymo handles a signal that asks the program to end.
+inline void until_handled(int signal) {
+  until([signal] {
+    struct sigaction action {};
+    return ::sigaction(signal, nullptr, &action) == 0 && (action.sa_flags & SA_SIGINFO) != 0;
+  });
 }

@@ -364,6 +364,23 @@ TEST_F(HarmTest, AProgramThatMendsItsOwnFaultsIsLeftAlone) {
       << output();
 }
 
+TEST_F(HarmTest, AHandlerThatGoesOnWithKymosDecidesHowTheProgramGoesOn) {
+  const std::vector own_faults{with_option("ASAN_OPTIONS", "handle_segv=0"),
+                               with_option("TSAN_OPTIONS", "handle_segv=0")};
+  EXPECT_EQ(run({"survived-requests"}), 0) << output();
+  EXPECT_EQ(run({"mended-after-others"}, own_faults), 0) << output();
+  EXPECT_EQ(counts(), (Counts{{"before", 2000}, {"after", 2000}}));
+  for (const std::string& path : captures()) {
+    EXPECT_TRUE(CaptureReader(path).is_closed());
+  }
+  EXPECT_EQ(run({"endless-fault"}, own_faults), -SIGSEGV) << "which would not end of itself";
+}
+
+TEST_F(HarmTest, WhatTheProgramInitialisesAtItsStartFindsTheDefaultActionOfSignals) {
+  EXPECT_EQ(run({"default-handlers"}), 0) << output();
+  EXPECT_EQ(counts(), (Counts{{"before", 1000}, {"after", 1000}}));
+}
+
 TEST_F(HarmTest, SignalsThatEndTheProgramCloseTheCapture) {
   EXPECT_EQ(run({"term"}), -SIGTERM);
   EXPECT_EQ(run({"interrupt"}), -SIGINT);

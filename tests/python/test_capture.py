@@ -295,6 +295,11 @@ def test_frames_are_counted_where_the_program_ends_without_a_word(run_script: Ru
     assert sorted(capture.frames.stream) == [""] * 20 + ["other"] * 10
 
 
+def is_handled(pid: int, number: int) -> bool:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("SigCgt:")[2].split()[0], 16) >> (number - 1) & 1 == 1
+
+
 @pytest.mark.parametrize("ended_by", [signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("sample", [False, True])
 def test_a_signal_closes_the_capture(tmp_path: Path, ended_by: signal.Signals, sample: bool) -> None:
@@ -321,6 +326,10 @@ def test_a_signal_closes_the_capture(tmp_path: Path, ended_by: signal.Signals, s
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
+        deadline = time.monotonic() + 30
+        while not is_handled(process.pid, ended_by):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
         ended_ns = time.monotonic_ns()
         process.send_signal(ended_by)
         assert process.wait(30) == -ended_by

@@ -358,6 +358,24 @@ TEST_F(InterruptedTest, ScopesThatAreLeftForEverStopNoThread) {
   return levels > 1 ? recurse(levels - 1) + 1 : 1;
 }
 
+/// As those of coroutines, and of runtimes that have stacks of their own.
+TEST_F(InterruptedTest, ThousandsOfScopesThatAreNotOnTheStackEndWhereTheyEnd) {
+  static kymo_site site = {0, 0, "elsewhere", "", "", 0, KYMO_SITE_SCOPE};
+  std::vector<detail::ScopeToken> tokens;
+  for (int i = 0; i < 5'000; ++i) {
+    tokens.push_back(detail::open_scope(site));
+    for (int k = 0; k < 3; ++k) {
+      KYMO_SCOPE("on the stack");
+    }
+  }
+  for (; !tokens.empty(); tokens.pop_back()) {
+    detail::close_scope(tokens.back());
+  }
+  const std::vector<SeenScope> scopes = test::closed_scopes(recorded());
+  EXPECT_EQ(scopes.size(), 20'000U);
+  EXPECT_TRUE(std::none_of(scopes.begin(), scopes.end(), [](const SeenScope& scope) { return scope.is_forced; }));
+}
+
 TEST_F(InterruptedTest, DeepRecursionIsNotTakenForScopesThatWereLeft) {
   constexpr int levels = 7'000;
   std::thread([] {

@@ -48,6 +48,7 @@ struct CollectorOptions {
   const std::atomic<Observer>* observer = nullptr;
   /// Asked at each look for a sink that is to be removed; 0: none.
   std::function<std::uint64_t(bool is_only_sink)> find_ended;
+  void (*on_look)() noexcept = nullptr;        ///< called at each look, at least once a second; null: nothing
   std::function<void(CollectorStep)> on_step;  ///< for tests
   HookedSiteNamer name_hooked_sites;
 };

@@ -65,6 +65,9 @@ void Collector::run() {
       work();
       is_swept = is_swept || sweep.step(most_sweep_ns);
       end_with_program();
+      if (options_.on_look != nullptr) {
+        options_.on_look();
+      }
       cpu_time_ns_.store(static_cast<std::uint64_t>(base::thread_cpu_ns()), std::memory_order_relaxed);
     }
     finish();

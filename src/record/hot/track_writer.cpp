@@ -283,30 +283,31 @@ void SlotWrite::write_close(std::uint64_t depth) noexcept {
   publish(at + 1);
 }
 
-/// Closes scopes that were left open by longjmp or by a coroutine that resumed elsewhere. Acts only if that is certain:
-/// since the last check many scopes were opened, but the stack has grown by less than so many guards need. The
-/// outermost scopes stay open: they may enclose the others.
+/// Closes scopes that were left open by longjmp or by a coroutine that resumed elsewhere, before their reserves fill a
+/// chunk. They cannot all be on the stack: many were opened since it was marked, and it has grown by less
+/// than so many guards need. Those of coroutines and of foreign runtimes are elsewhere and look the same, so all have
+/// three quarters of a chunk. The outermost scopes stay open: they may enclose the others.
 void SlotWrite::shed_left_scopes() noexcept {
   if (may_lack_stack.load(std::memory_order_relaxed)) {
     return;
   }
+  constexpr std::uint64_t least_depth = chunk_words / 4 * 3;
   constexpr std::uint64_t least_growth = 1024;
   constexpr std::uint64_t least_stack_each = 4;
   constexpr std::uint64_t outermost = 8;
   const std::uint64_t stack = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   const std::uint64_t depth = detail::depth_of(key_);
   const std::uint64_t grown = depth - slot_.marked_depth;
-  if (slot_.marked_stack != 0 && depth >= slot_.marked_depth && grown < least_growth) {
+  const bool is_marked = slot_.marked_stack != 0 && depth >= slot_.marked_depth;
+  if (is_marked && (depth < least_depth || grown < least_growth)) {
     return;
   }
-  const bool has_left = slot_.marked_stack != 0 && depth > slot_.marked_depth && depth > outermost &&
-                        stack + least_stack_each * grown > slot_.marked_stack;
-  if (has_left) {
+  if (is_marked && stack + least_stack_each * grown > slot_.marked_stack) {
     write_close(outermost);
     key_ = (key_ & ~detail::depth_mask) | outermost;
     say_left_scopes(
-        "over a thousand scopes of a thread were left without their end, by longjmp or across a co_await: they are "
-        "closed by force");
+        "thousands of a thread's scopes are left without their end, by longjmp or across a co_await: they are closed "
+        "by force");
   }
   slot_.marked_depth = static_cast<std::uint32_t>(detail::depth_of(key_));
   slot_.marked_stack = stack;

@@ -4,5 +4,6 @@
 namespace kymo::record {
 
 void watch_ending_signals() noexcept {}
+void watch_later_signals() noexcept {}
 
 }  // namespace kymo::record

@@ -3,13 +3,19 @@
 
 namespace kymo::record {
 
-/// From the first call on, handles these signals if their action is the default one. A program's own handlers stay.
+/// Handles these signals if their action is the default one. A program's own handlers stay.
 ///
-/// - SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP: the collector writes what was recorded, for at most a
-///   second.
-/// - SIGINT, SIGTERM, SIGHUP: it closes the captures, for at most two seconds.
+/// - SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP, from the first call on: the collector writes what was
+///   recorded, for at most a second.
+/// - SIGINT, SIGTERM, SIGHUP, from a second later on: it closes the captures, for at most two seconds. Libraries that
+///   the program initialises meanwhile find the default action: a Python interpreter and ncurses install their handlers
+///   over nothing else.
 ///
-/// Then the default action follows, with the signal's original information.
+/// Then the default action follows, with the signal's original information. Where a handler that was installed later
+/// goes on with ours, the collector only writes, and that handler decides what follows.
 void watch_ending_signals() noexcept;
+
+/// Call now and then, on any thread: handles the signals whose time has come.
+void watch_later_signals() noexcept;
 
 }  // namespace kymo::record

@@ -13,6 +13,7 @@
 #include "record/clock/clock.hpp"
 #include "record/names/function_namer.hpp"
 #include "record/platform/platform.hpp"
+#include "record/recorder/ending_signals.hpp"
 #include "record/recorder/frame_metrics.hpp"
 #include "record/recorder/gate.hpp"
 
@@ -86,6 +87,7 @@ bool Recorder::start_locked(bool is_child) noexcept {
     };
     collector_options.observer = &observer_;
     collector_options.find_ended = options_->find_ended;
+    collector_options.on_look = watch_later_signals;
     collector_options.on_step = options_->on_step;
     collector_options.name_hooked_sites = name_hooked_sites;
     collector_options.on_sinks = [this, frames, header = &pool->header()](bool has_sinks, bool is_saved) {
