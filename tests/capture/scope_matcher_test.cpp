@@ -154,6 +154,53 @@ TEST(ScopeMatcherTest, ScopesThatWereOpenBeforeTheFirstRunCountFromAGivenTime) {
   EXPECT_EQ(spans[3].flags, ScopeSpan::started_before);
 }
 
+TEST(ScopeMatcherTest, SelfTimesAreBoundsWhereTheThreadDroppedScopes) {
+  std::vector<ScopeRun> runs(4);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const auto time_ns = 100 * static_cast<std::int64_t>(i);
+    runs[i].first_sequence = 2 * i;
+    runs[i].end_sequence = 2 * i + 2;
+    runs[i].dropped_scopes = i < 2 ? 0 : 5;
+    runs[i].events = {open(time_ns + 10, 2, 1), close(time_ns + 20, 1)};
+    runs[i].open_at_start = {{0, SiteId{1}}};
+  }
+  runs[0].open_at_start.clear();
+  runs[0].events.insert(runs[0].events.begin(), open(0, 1, 0));
+  runs[0].first_sequence = 0;
+  runs[1].first_sequence = runs[0].end_sequence = 3;
+  runs[1].end_sequence = runs[2].first_sequence;
+  runs[3].events.push_back(close(400, 0));
+  ScopeStack stack;
+  std::vector<bool> are_bounds;
+  const auto note = [&are_bounds](const ScopeSpan& span) {
+    are_bounds.push_back((span.flags & ScopeSpan::self_is_bound) != 0);
+  };
+  for (const ScopeRun& run : runs) {
+    match(run, stack, note);
+  }
+  EXPECT_EQ(are_bounds, (std::vector<bool>{false, false, true, false, true})) << "also what was open around the drops";
+
+  // Who begins to read behind the drops knows of none.
+  ScopeStack later;
+  are_bounds.clear();
+  match(runs[3], later, note);
+  EXPECT_EQ(are_bounds, (std::vector<bool>{false, true})) << "what was inside before is not known";
+}
+
+TEST(ScopeMatcherTest, PlainScopesOfAThreadThatDroppedSomeAreTakenOneByOne) {
+  ScopeRun run;
+  run.end_sequence = 4;
+  run.dropped_scopes = 1;
+  run.events = {open(0, 1, 0), close(10, 0), open(20, 1, 0), close(30, 0)};
+  ScopeStack stack;
+  int bounds = 0;
+  stack.begin(run);
+  stack.take(
+      run, 0, run.events.size(), [](const ScopeStack::PlainScope&) { FAIL() << "it says nothing of bounds"; },
+      [&bounds](const ScopeSpan& span) { bounds += (span.flags & ScopeSpan::self_is_bound) != 0 ? 1 : 0; });
+  EXPECT_EQ(bounds, 2);
+}
+
 TEST(ScopeMatcherTest, AMissingRunMakesSelfTimesBounds) {
   ScopeRun first;
   first.end_sequence = 1;

@@ -77,8 +77,9 @@ void warn_of_gaps(const stats::Statistics& statistics, Warnings& warnings) {
     bounds += site.self_is_bound;
   }
   if (bounds != 0) {
-    warnings.texts.push_back(fmt::format("what ran inside {} is missing in part: self times marked <= are upper bounds",
-                                         format_plural(bounds, "scope")));
+    warnings.texts.push_back(
+        fmt::format("what ran inside {} may be missing in part: self times marked <= are upper bounds",
+                    format_plural(bounds, "scope")));
   }
 }
 

@@ -124,8 +124,10 @@ const Summary& SummaryAccumulator::complete(bool at_end) {
 }
 
 void SummaryAccumulator::begin_next() {
-  // A track without open scopes can be dropped.
-  std::erase_if(tracks_, [](const auto& track) { return track.second.stack.depth() == 0; });
+  // The others begin as new ones do.
+  std::erase_if(tracks_, [](const auto& track) {
+    return track.second.stack.depth() == 0 && track.second.dropped_scopes == 0 && track.second.dropped_others == 0;
+  });
   const std::uint8_t level = summary_.level;
   const std::int64_t end_ns = summary_.end_ns;
   const unsigned shift = summary_.coverage.shift();
@@ -147,8 +149,10 @@ void SummaryAccumulator::resume(const Summary& before) {
     state.cursor = CoverageCursor(before.end_ns);
     state.dropped_scopes = track.dropped_scopes;
     state.dropped_others = track.dropped_others;
+    state.stack.set_dropped(track.dropped_scopes);
+    state.stack.resume(track.next_sequence);
     for (const ScopeStack::Level& open : track.open) {
-      state.stack.restore(open, track.next_sequence);
+      state.stack.restore(open);
     }
   }
   for (const FrameStreamSummary& stream : before.frame_streams) {

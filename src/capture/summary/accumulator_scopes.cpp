@@ -25,6 +25,7 @@ void SummaryAccumulator::add_run(const ScopeRun& run, std::int64_t batch_start_n
   TrackState& track = found->second;
   if (is_new) {
     track.cursor = CoverageCursor(floor_ns_);
+    track.stack.set_dropped(0);
   }
   track.dropped_scopes = std::max(track.dropped_scopes, run.dropped_scopes);
   track.dropped_others = std::max(track.dropped_others, run.dropped_others);

@@ -52,7 +52,8 @@ struct ScopeSpan {
   // Numbered as those of kymo::Span.
   /// It did not close itself: an outer scope's close or its thread's end ended it.
   static constexpr std::uint16_t unbalanced = 1;
-  /// Inner scopes ended before the first event seen, so self_ns is too large by an unknown amount.
+  /// Scopes inside it are not known: they ended before the first event seen, or its thread dropped some in this run. So
+  /// self_ns may be too large by an unknown amount.
   static constexpr std::uint16_t self_is_bound = 16;
   /// It was open when the run began. No flag of a kymo::Span.
   static constexpr std::uint16_t started_before = 256;
@@ -88,19 +89,28 @@ class ScopeStack {
   /// The open scope at a depth below depth(); 0 is the outermost.
   [[nodiscard]] Level operator[](std::size_t depth) const {
     const Opened& open = opens_[depth];
-    return {open.start_ns, ended_[depth + 1].total_ns - ended_[depth + 1].counted_ns, open.site, open.flags};
+    return {open.start_ns, ended_[depth + 1].total_ns - ended_[depth + 1].counted_ns, open.site,
+            static_cast<std::uint16_t>(open.flags | loss_)};
   }
   /// Total time of this depth's ended scopes, modulo 2^64. depth <= 16, or <= depth().
   [[nodiscard]] std::uint64_t ended_ns(std::size_t depth) const { return ended_[depth].total_ns; }
   /// The site of this depth's last ended scope; 0: none.
   [[nodiscard]] SiteId last_ended(std::size_t depth) const { return ended_[depth].last; }
 
-  /// Opens a scope with known data inside the innermost one. next_sequence: reading continues with this number.
-  void restore(const Level& open, std::uint64_t next_sequence) {
+  /// Says how many scopes the track dropped before the next run. Otherwise that is known where it begins.
+  void set_dropped(std::uint64_t scopes) {
+    dropped_scopes_ = scopes;
+    knows_drops_ = true;
+  }
+  /// Takes over a track whose earlier runs are not taken: reading continues with this number.
+  void resume(std::uint64_t next_sequence) {
     next_sequence_ = next_sequence;
-    // If the scope began before the capture, its start is the time from which it counts.
-    least_ns_ = has_begun_ ? least_ns_ : open.start_ns;
     has_begun_ = true;
+  }
+  /// Opens a scope of such a track inside the innermost one.
+  void restore(const Level& open) {
+    // If the scope began before the capture, its start is the time from which it counts.
+    least_ns_ = depth_ == 0 ? open.start_ns : least_ns_;
     push(open);
   }
 
@@ -197,11 +207,20 @@ class ScopeStack {
     return span;
   }
 
+  /// Notes whether the run's thread dropped scopes, anywhere in it.
+  void note_drops(const ScopeRun& run) {
+    if (!std::exchange(knows_drops_, true) && run.first_sequence != 0) {
+      dropped_scopes_ = run.dropped_scopes;
+    }
+    loss_ = run.dropped_scopes > dropped_scopes_ ? ScopeSpan::self_is_bound : std::uint16_t{0};
+    dropped_scopes_ = std::max(dropped_scopes_, run.dropped_scopes);
+  }
+
   template <typename OnSpan>
   void end_innermost(const ScopeEvent& close, std::size_t number, unsigned flags, OnSpan&& on_span) {
     --depth_;
     ScopeSpan span = end_scope(opens_[depth_], close.time_ns, number, &ended_[depth_]);
-    span.flags = static_cast<std::uint16_t>(span.flags | (close.flags & ScopeEvent::forced) | flags);
+    span.flags = static_cast<std::uint16_t>(span.flags | (close.flags & ScopeEvent::forced) | flags | loss_);
     on_span(static_cast<const ScopeSpan&>(span));
   }
 
@@ -234,15 +253,19 @@ class ScopeStack {
   std::size_t depth_ = 0;
   std::uint64_t next_sequence_ = 0;
   std::int64_t least_ns_ = always_ns;  // no scope begins earlier
+  std::uint64_t dropped_scopes_ = 0;
+  std::uint16_t loss_ = 0;  // flags of all spans of the run
   bool has_begun_ = false;
+  bool knows_drops_ = false;
 };
 
 inline void ScopeStack::begin(const ScopeRun& run, std::int64_t first_ns) {
-  if (!has_begun_) {
+  const unsigned gap = (run.first_sequence == next_sequence_ ? 0U : unsigned{ScopeSpan::self_is_bound}) | loss_;
+  note_drops(run);
+  const bool is_first = !std::exchange(has_begun_, true);
+  if (is_first) {
     least_ns_ = first_ns;
   }
-  const bool is_first = !std::exchange(has_begun_, true);
-  const unsigned gap = run.first_sequence == next_sequence_ ? 0U : unsigned{ScopeSpan::self_is_bound};
   next_sequence_ = run.end_sequence;
   const std::size_t depth_before = std::exchange(depth_, count_kept(run));
   for (std::size_t depth = depth_ + 1; depth <= depth_before; ++depth) {
@@ -263,6 +286,7 @@ inline void ScopeStack::begin(const ScopeRun& run, std::int64_t first_ns) {
 template <typename OnSpan>
 void ScopeStack::take(const ScopeRun& run, std::size_t first, std::size_t last, OnSpan&& on_span) {
   const ScopeEvent* const events = run.events.data();
+  const std::uint16_t loss = loss_;
   while (first != last) {
     const std::size_t stop = last - first < 256 ? last : first + 256;
     reserve(256);
@@ -284,7 +308,9 @@ void ScopeStack::take(const ScopeRun& run, std::size_t first, std::size_t last, 
           break;
         }
         --depth;
-        on_span(static_cast<const ScopeSpan&>(end_scope(opens[depth], event.time_ns, first, ended + depth)));
+        ScopeSpan span = end_scope(opens[depth], event.time_ns, first, ended + depth);
+        span.flags |= loss;
+        on_span(static_cast<const ScopeSpan&>(span));
       }
     }
     depth_ = depth;
@@ -384,6 +410,10 @@ std::size_t ScopeStack::take_each(const ScopeEvent* events, std::size_t first, s
 
 template <typename OnScope, typename OnSpan>
 void ScopeStack::take(const ScopeRun& run, std::size_t first, std::size_t last, OnScope&& on_scope, OnSpan&& on_span) {
+  if (loss_ != 0) {
+    take(run, first, last, on_span);
+    return;
+  }
   const ScopeEvent* const events = run.events.data();
   std::size_t one_by_one = 1;
   while (first != last) {

@@ -26,7 +26,7 @@ struct SiteSummary {
   Histogram durations;              ///< count, total, minimum, maximum and percentiles
   std::uint64_t self_ns = 0;        ///< total time minus that of the scopes directly inside
   std::uint64_t unbalanced = 0;     ///< scopes that did not close themselves
-  std::uint64_t self_is_bound = 0;  ///< scopes with too large a self time, because earlier events are missing
+  std::uint64_t self_is_bound = 0;  ///< scopes whose self time may be too large, because scopes inside may be missing
 
   [[nodiscard]] bool empty() const { return durations.empty(); }
   void add(const ScopeSpan& span) {
