@@ -185,19 +185,29 @@ int exec_itself(char** argv) {
   return 1;
 }
 
-int load_module(char** argv) {
-  void* const module = ::dlopen(argv[2], RTLD_NOW);
+int work_around(void* module) {
   if (module == nullptr) {
     std::fprintf(stderr, "%s\n", ::dlerror());
     return 1;
   }
   using Work = void (*)();
   reinterpret_cast<Work>(::dlsym(module, "module_work"))();
+  kymo::enable();
   work("main");
   ::dlclose(module);
   work("main");
   return 0;
 }
+
+#ifdef LM_ID_NEWLM
+int load_module_in_namespace(char** argv) {
+  return work_around(::dlmopen(LM_ID_NEWLM, argv[2], RTLD_NOW));
+}
+#else
+int load_module_in_namespace(char** /*argv*/) {
+  return 2;
+}
+#endif
 
 int wait_to_be_told() {
   work("main");
@@ -410,6 +420,9 @@ int main(int argc, char** argv) {
   if (mode == "size-limit-killed") {
     return be_killed_beyond_the_size_limit();
   }
+  if (mode == "module-in-namespace") {
+    return load_module_in_namespace(argv);
+  }
   kymo::enable();
   const std::map<std::string, int (*)()> modes{
       {"normal", end_normally},
@@ -443,7 +456,7 @@ int main(int argc, char** argv) {
     return exec_itself(argv);
   }
   if (mode == "module") {
-    return load_module(argv);
+    return work_around(::dlopen(argv[2], RTLD_NOW));
   }
   const auto found = modes.find(mode);
   return found != modes.end() ? found->second() : 2;

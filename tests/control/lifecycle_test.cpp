@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <csignal>
 
+#include <dlfcn.h>
+
 #include "capture/merge/merge.hpp"
 #include "support/programs.hpp"
 
@@ -154,6 +156,17 @@ TEST_F(LifecycleTest, ASecondCopyOfTheRecorderSaysSoAndStaysOff) {
   EXPECT_EQ(counts(), (Counts{{"main", 2000}}));
   EXPECT_NE(output().find("another copy of the recorder"), std::string::npos);
 }
+
+#ifdef LM_ID_NEWLM
+TEST_F(LifecycleTest, InANamespaceOfDlmopenTheRecorderSaysSoAndStaysOff) {
+  if (test::has_sanitizer) {
+    GTEST_SKIP() << "a sanitizer's runtime is no second time in a process";
+  }
+  EXPECT_EQ(run({"module-in-namespace", SHARED_MODULE}), 0);
+  EXPECT_EQ(counts(), (Counts{{"main", 2000}}));
+  EXPECT_NE(output().find("dlmopen() loaded this copy of the recorder"), std::string::npos);
+}
+#endif
 
 TEST_F(LifecycleTest, AnExistingCaptureIsNeverOverwritten) {
   const std::string path = captures_ + "/same.kymo";

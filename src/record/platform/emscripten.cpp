@@ -33,4 +33,8 @@ bool claim_process(base::KnownFile& /*claim*/) noexcept {
   return true;
 }
 
+bool is_in_own_namespace() noexcept {
+  return false;
+}
+
 }  // namespace kymo::record

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include <dlfcn.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -62,6 +63,20 @@ bool claim_process(base::KnownFile& claim) noexcept {
   }
   claim = base::KnownFile(base::move_high(base::FileDescriptor(socket)));
   return true;
+}
+
+bool is_in_own_namespace() noexcept {
+#ifdef LM_ID_BASE
+  static const char here = 0;
+  Dl_info info{};
+  void* object = nullptr;
+  Lmid_t space = LM_ID_BASE;
+  // What dlopen() returns is the object's link_map.
+  return ::dladdr1(&here, &info, &object, RTLD_DL_LINKMAP) != 0 && object != nullptr &&
+         ::dlinfo(object, RTLD_DI_LMID, &space) == 0 && space != LM_ID_BASE;
+#else
+  return false;  // only glibc has dlmopen()
+#endif
 }
 
 }  // namespace kymo::record

@@ -45,4 +45,8 @@ class SignalsHeld {
 /// WebAssembly program, which is a single image.
 [[nodiscard]] bool claim_process(base::KnownFile& claim) noexcept;
 
+/// Whether dlmopen() loaded this copy of the recorder into a namespace of its own. The C library there is not the
+/// program's: its thread-specific values overwrite the program's, and the program's fork() runs no handler of it.
+[[nodiscard]] bool is_in_own_namespace() noexcept;
+
 }  // namespace kymo::record

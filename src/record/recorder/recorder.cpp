@@ -22,6 +22,7 @@ namespace kymo::record {
 namespace {
 
 base::SayOnce say_start_failure;
+base::SayOnce say_own_namespace;
 base::SayOnce say_second_copy;
 base::SayOnce say_not_kill_proof;
 base::SayOnce say_small_pool;
@@ -60,6 +61,11 @@ bool Recorder::start(const RecorderOptions& options) noexcept {
 bool Recorder::start_locked(bool is_child) noexcept {
   try {
     begin_counter_step();
+    if (is_in_own_namespace()) {
+      say_own_namespace("dlmopen() loaded this copy of the recorder; it stays off");
+      is_refused_ = true;
+      return false;
+    }
     if (claim_.get() < 0 && !claim_process(claim_)) {
       say_second_copy("another copy of the recorder is active in this process; this one stays off");
       is_refused_ = true;
