@@ -125,6 +125,7 @@ TEST_F(DeclarationLogTest, WhatIsDeclaredIsReadBack) {
 TEST_F(DeclarationLogTest, ManyDeclarationsFillSeveralChunksAndNoneIsLost) {
   std::vector<kymo_site> sites(3'000, kymo_site{0, 0, "a name of some length", "function", "file", 1, KYMO_SITE_SCOPE});
   for (kymo_site& site : sites) {
+    site.line = static_cast<std::uint32_t>(&site - sites.data());
     ASSERT_TRUE(log_.declare(site));
   }
   const Declarations read_back = read();
@@ -132,6 +133,41 @@ TEST_F(DeclarationLogTest, ManyDeclarationsFillSeveralChunksAndNoneIsLost) {
   for (std::size_t i = 0; i < sites.size(); ++i) {
     EXPECT_EQ(read_back.sites[i].id, SiteId::from_index(i));
   }
+}
+
+TEST_F(DeclarationLogTest, EqualSitesAndNamesOfAModuleThatIsLoadedAgainKeepTheirIds) {
+  const auto load = [this](std::uint32_t lines) {
+    std::vector<std::uint32_t> ids;
+    for (std::uint32_t line = 1; line <= lines; ++line) {
+      // Its texts are elsewhere each time.
+      const std::string name("work"), function("void work()"), file("work.cpp");
+      kymo_site site{0, 0, name.c_str(), function.c_str(), file.c_str(), line, KYMO_SITE_SCOPE};
+      std::uint32_t names = 0;
+      EXPECT_TRUE(log_.declare(site));
+      EXPECT_TRUE(log_.declare_names(names, std::vector<std::string_view>{"line", std::to_string(line)}));
+      ids.insert(ids.end(), {site.id, names});
+    }
+    return ids;
+  };
+  constexpr std::uint32_t lines = 2'000;
+  const std::vector<std::uint32_t> first = load(lines);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(load(lines), first);
+  }
+  EXPECT_EQ(read().sites.size(), lines);
+  EXPECT_EQ(read().names.size(), 2 * lines);
+}
+
+TEST_F(DeclarationLogTest, SitesThatDifferInAnythingAreDifferent) {
+  std::vector<kymo_site> sites{
+      {0, 0, "a", "f", "file", 1, KYMO_SITE_SCOPE}, {0, 0, "b", "f", "file", 1, KYMO_SITE_SCOPE},
+      {0, 0, "a", "g", "file", 1, KYMO_SITE_SCOPE}, {0, 0, "a", "f", "other", 1, KYMO_SITE_SCOPE},
+      {0, 0, "a", "f", "file", 2, KYMO_SITE_SCOPE}, {0, 0, "a", "f", "file", 1, KYMO_SITE_WAIT},
+      {0, 0, "af", "", "file", 1, KYMO_SITE_SCOPE}, {0, 0, "", "af", "file", 1, KYMO_SITE_SCOPE}};
+  for (kymo_site& site : sites) {
+    ASSERT_TRUE(log_.declare(site));
+  }
+  EXPECT_EQ(sites.back().id, sites.size());
 }
 
 TEST_F(DeclarationLogTest, WithoutRoomNothingIsDeclaredAndLaterItIs) {

@@ -124,29 +124,42 @@ bool DeclarationLog::write(DeclarationKind kind, const Fill& fill) noexcept {
   }
 }
 
+/// The id of an equal site or a new one, which is declared; 0 if that is impossible.
+std::uint32_t DeclarationLog::id_of(const kymo_site& site) noexcept {
+  const std::string_view function = bytes_to_text(__atomic_load_n(&site.function, __ATOMIC_RELAXED));
+  const std::string_view file = bytes_to_text(__atomic_load_n(&site.file, __ATOMIC_RELAXED));
+  const std::uint32_t line = __atomic_load_n(&site.line, __ATOMIC_RELAXED);
+  const bool is_named = site.kind != KYMO_SITE_FUNCTION;
+  const std::string_view name = is_named ? bytes_to_text(site.name) : short_function_name(function);
+  const auto key = KnownIds::Key().add(site.kind).add(line).add(name).add(function).add(file);
+  if (const std::uint32_t known = known_sites_.find(key); known != 0 || next_site_ > detail::max_site) {
+    return known;
+  }
+  const SiteRole role = site.kind == KYMO_SITE_FIBER  ? SiteRole::fiber_run
+                        : site.kind == KYMO_SITE_WAIT ? SiteRole::wait
+                                                      : SiteRole::work;
+  const bool is_declared = write(DeclarationKind::site, [&](Record& record) {
+    record.number(next_site_).number(role == SiteRole::work ? site.kind : std::uint32_t{KYMO_SITE_DYNAMIC});
+    record.number(line).text(name).text(function).text(file).number(static_cast<std::uint32_t>(role));
+  });
+  if (!is_declared) {
+    return 0;
+  }
+  const std::uint32_t id = next_site_++;
+  known_sites_.put(key, id);
+  return id;
+}
+
 bool DeclarationLog::declare(kymo_site& site) noexcept {
   if (!lock_.lock()) {
     return false;
   }
-  bool is_declared = detail::has_id(site);
-  if (!is_declared && next_site_ <= detail::max_site) {
-    const SiteRole role = site.kind == KYMO_SITE_FIBER  ? SiteRole::fiber_run
-                          : site.kind == KYMO_SITE_WAIT ? SiteRole::wait
-                                                        : SiteRole::work;
-    const std::string_view function = bytes_to_text(__atomic_load_n(&site.function, __ATOMIC_RELAXED));
-    const bool is_named = site.kind != KYMO_SITE_FUNCTION;
-    is_declared = write(DeclarationKind::site, [&](Record& record) {
-      record.number(next_site_).number(role == SiteRole::work ? site.kind : std::uint32_t{KYMO_SITE_DYNAMIC});
-      record.number(__atomic_load_n(&site.line, __ATOMIC_RELAXED))
-          .text(is_named ? bytes_to_text(site.name) : short_function_name(function));
-      record.text(function)
-          .text(bytes_to_text(__atomic_load_n(&site.file, __ATOMIC_RELAXED)))
-          .number(static_cast<std::uint32_t>(role));
-    });
-    if (is_declared) {
-      __atomic_store_n(&site.id, next_site_++, __ATOMIC_RELEASE);
+  if (!detail::has_id(site)) {
+    if (const std::uint32_t id = id_of(site)) {
+      __atomic_store_n(&site.id, id, __ATOMIC_RELEASE);
     }
   }
+  const bool is_declared = detail::has_id(site);
   lock_.unlock();
   return is_declared;
 }
@@ -169,22 +182,35 @@ bool DeclarationLog::declare_hooked_site(kymo_site& site, const HookedPlace& pla
   return is_declared;
 }
 
+/// The first id of equal names or of new ones, which are declared; 0 if that is impossible.
+std::uint32_t DeclarationLog::id_of(std::span<const std::string_view> texts) noexcept {
+  KnownIds::Key key;
+  for (const std::string_view text : texts) {
+    key.add(text);
+  }
+  if (const std::uint32_t known = known_names_.find(key)) {
+    return known;
+  }
+  const std::uint32_t first = next_name_;
+  bool is_declared = true;
+  for (const std::string_view text : texts) {
+    const std::uint32_t id = next_name_++;
+    is_declared = is_declared && write(DeclarationKind::name, [&](Record& record) { record.number(id).text(text); });
+  }
+  if (is_declared) {
+    known_names_.put(key, first);
+  }
+  return is_declared ? first : 0;
+}
+
 bool DeclarationLog::declare_names(std::uint32_t& first_id, std::span<const std::string_view> texts) noexcept {
   if (!lock_.lock()) {
     return false;
   }
-  bool is_declared = __atomic_load_n(&first_id, __ATOMIC_RELAXED) != 0;
-  if (!is_declared) {
-    const std::uint32_t first = next_name_;
-    is_declared = true;
-    for (const std::string_view text : texts) {
-      const std::uint32_t id = next_name_++;
-      is_declared = is_declared && write(DeclarationKind::name, [&](Record& record) { record.number(id).text(text); });
-    }
-    if (is_declared) {
-      __atomic_store_n(&first_id, first, __ATOMIC_RELEASE);
-    }
+  if (__atomic_load_n(&first_id, __ATOMIC_RELAXED) == 0) {
+    __atomic_store_n(&first_id, id_of(texts), __ATOMIC_RELEASE);
   }
+  const bool is_declared = __atomic_load_n(&first_id, __ATOMIC_RELAXED) != 0;
   lock_.unlock();
   return is_declared;
 }

@@ -13,6 +13,7 @@
 
 #include "record/names/declaration_reader.hpp"
 #include "record/names/intern_table.hpp"
+#include "record/names/known_ids.hpp"
 #include "record/platform/signal_safe_lock.hpp"
 #include "record/pool/pool.hpp"
 
@@ -41,9 +42,9 @@ class DeclarationLog {
     slot_ = nullptr;
   }
 
-  /// Gives the site its id. False if that is impossible at the moment.
+  /// Gives the site its id, that of an equal one if there was any. False if that is impossible at the moment.
   [[nodiscard]] bool declare(kymo_site& site) noexcept;
-  /// Gives `count` names consecutive ids and stores the first in `first_id`.
+  /// Gives names consecutive ids, those of equal names if there were any, and stores the first in `first_id`.
   [[nodiscard]] bool declare_names(std::uint32_t& first_id, std::span<const std::string_view> texts) noexcept;
   /// Gives an interned name its id; 0 if that is impossible at the moment. `detail` is a metric's unit.
   [[nodiscard]] std::uint32_t declare(InternedName& name, std::string_view detail = {}) noexcept;
@@ -69,11 +70,15 @@ class DeclarationLog {
   template <typename Fill>
   [[nodiscard]] bool write(DeclarationKind kind, const Fill& fill) noexcept;
   [[nodiscard]] bool take_chunk(std::size_t words) noexcept;
+  [[nodiscard]] std::uint32_t id_of(const kymo_site& site) noexcept;
+  [[nodiscard]] std::uint32_t id_of(std::span<const std::string_view> texts) noexcept;
 
   UninterruptedLock lock_;
   Pool* pool_ = nullptr;
   TrackSlot* slot_ = nullptr;
   std::uint64_t* end_ = nullptr;  ///< of the chunk that is being written
+  KnownIds known_sites_;
+  KnownIds known_names_;
   std::uint32_t next_site_ = 1;
   std::uint32_t next_name_ = 1;
   std::uint32_t next_metric_ = 1;

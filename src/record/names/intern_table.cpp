@@ -4,35 +4,14 @@
 #include <new>
 
 #include "base/text/text.hpp"
+#include "record/names/text_hash.hpp"
 
 namespace kymo::record {
 
 namespace {
 
-std::uint64_t mix(std::uint64_t a, std::uint64_t b) noexcept {
-  __extension__ using Wide = unsigned __int128;
-  const Wide product = static_cast<Wide>(a) * b;
-  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64U);
-}
-
-std::uint64_t load_bytes(const char* from, std::size_t count) noexcept {
-  std::uint64_t value = 0;
-  std::memcpy(&value, from, count);
-  return value;
-}
-
-/// Multiply-and-fold over 8 bytes at a time: a few nanoseconds for the short names of metrics.
-std::uint64_t hash_text(NameSpace space, std::string_view text) noexcept {
-  std::uint64_t hash = 0x9E3779B97F4A7C15U ^ (static_cast<std::uint64_t>(space) << 56U) ^ text.size();
-  const char* from = text.data();
-  std::size_t left = text.size();
-  for (; left >= 8; from += 8, left -= 8) {
-    hash = mix(hash ^ load_bytes(from, 8), 0xA0761D6478BD642FU);
-  }
-  if (left > 0) {
-    hash = mix(hash ^ load_bytes(from, left), 0xE7037ED1A0B428DBU);
-  }
-  return mix(hash, 0x8EBC6AF09C88C6E3U);
+std::uint64_t hash_of(NameSpace space, std::string_view text) noexcept {
+  return hash_text(static_cast<std::uint64_t>(space) << 56U, text);
 }
 
 }  // namespace
@@ -50,7 +29,7 @@ InternedName* InternTable::find(NameSpace space, std::string_view text, std::uin
 }
 
 InternedName* InternTable::find(NameSpace space, std::string_view text) const noexcept {
-  return find(space, text, hash_text(space, text));
+  return find(space, text, hash_of(space, text));
 }
 
 InternedName* InternTable::find_or_insert(NameSpace space, std::string_view text, const kymo_site* place) noexcept {
@@ -61,7 +40,7 @@ InternedName* InternTable::find_or_insert(NameSpace space, std::string_view text
     std::memcpy(cut + kept.size(), base::cut_mark.data(), base::cut_mark.size());
     text = {cut, kept.size() + base::cut_mark.size()};
   }
-  const std::uint64_t hash = hash_text(space, text);
+  const std::uint64_t hash = hash_of(space, text);
   if (InternedName* const known = find(space, text, hash)) {
     return known;
   }
