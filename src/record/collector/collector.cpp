@@ -4,6 +4,7 @@
 #include <cstring>
 #include <exception>
 #include <iterator>
+#include <unordered_map>
 #include <utility>
 
 #include "base/append.hpp"
@@ -23,6 +24,7 @@ constexpr std::size_t most_batch_words = 131'072;
 constexpr unsigned most_looks = 16;
 constexpr std::int64_t anchor_period_ns = 1'000'000'000;
 constexpr std::int64_t unwatched_period_ns = 1'000'000'000;
+constexpr std::size_t many_new_tracks = 256;
 
 }  // namespace
 
@@ -444,27 +446,35 @@ void Collector::forget_ended_tracks() {
   }
 }
 
-/// Ends the tracks of threads whose end is not reported to the recorder. Checked once a second.
+/// Ends the tracks of threads whose end is not reported to the recorder. Checked once a second, and where many tracks
+/// are new: those of short threads would take the pool's slots and chunks.
 void Collector::end_unwatched_tracks() {
   const auto now_ns = static_cast<std::int64_t>(monotonic_ns());
-  if (now_ns < next_unwatched_look_ns_) {
+  if (now_ns < next_unwatched_look_ns_ && tracks_.size() < next_unwatched_look_tracks_) {
     return;
   }
-  next_unwatched_look_ns_ = now_ns + unwatched_period_ns;
+  std::unordered_map<std::uint64_t, TrackId> youngest;
+  for (const std::unique_ptr<TrackCursor>& cursor : tracks_) {
+    if (cursor->slot->is_unwatched.load(std::memory_order_relaxed) && cursor->slot->os_thread_id != 0) {
+      TrackId& track = youngest[cursor->slot->os_thread_id];
+      track = std::max(track, cursor->decoder.track());
+    }
+  }
+  std::size_t ended = 0;
   for (const std::unique_ptr<TrackCursor>& cursor : tracks_) {
     TrackSlot& slot = *cursor->slot;
     if (!slot.is_unwatched.load(std::memory_order_relaxed) || slot.os_thread_id == 0) {
       continue;
     }
     // The kernel reuses thread ids: a younger track with the same id means that the older thread is gone.
-    const bool is_reused = std::any_of(tracks_.begin(), tracks_.end(), [&](const auto& other) {
-      return other->slot->os_thread_id == slot.os_thread_id && cursor->decoder.track() < other->decoder.track();
-    });
-    if (is_reused || has_thread_ended(slot.os_thread_id)) {
+    if (cursor->decoder.track() < youngest[slot.os_thread_id] || has_thread_ended(slot.os_thread_id)) {
       SlotState expected = SlotState::active;
       slot.state.compare_exchange_strong(expected, SlotState::exited, std::memory_order_acq_rel);
+      ++ended;
     }
   }
+  next_unwatched_look_ns_ = now_ns + unwatched_period_ns;
+  next_unwatched_look_tracks_ = tracks_.size() - ended + many_new_tracks;
 }
 
 void Collector::step(CollectorStep at) const {

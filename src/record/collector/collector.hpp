@@ -191,6 +191,7 @@ class Collector {
   base::EndedTracks ended_tracks_;     // possibly still in known_
   unsigned quiet_drains_ = 0;          // consecutive
   std::int64_t next_unwatched_look_ns_ = 0;
+  std::size_t next_unwatched_look_tracks_ = 0;
   std::uint64_t last_look_ = 0;  ///< count before the last look at all tracks
   std::vector<std::uint32_t> chunks_read_;
   EventBatch batch_;

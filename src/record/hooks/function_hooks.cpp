@@ -8,12 +8,10 @@
 #include <atomic>
 #include <cerrno>
 
-#include <pthread.h>
-#include <sys/mman.h>
-
 #include <kymo/detail/hot_path.hpp>
 
 #include "record/hooks/function_table.hpp"
+#include "record/hooks/hook_thread.hpp"
 #include "record/hooks/kept_registers.hpp"
 #include "record/hooks/patched_functions.hpp"
 #include "record/hot/track_writer.hpp"
@@ -38,65 +36,6 @@ FunctionTable& table() noexcept {
 }
 
 constinit PatchedFunctions patched_functions;
-
-/// An open hooked function.
-struct Frame {
-  const void* function = nullptr;  ///< null: being written
-  const void* call_site = nullptr;
-  detail::ScopeToken token;
-};
-
-/// The calling thread's open functions. All zero at first and in a forked child: the kernel clears it, so that no token
-/// of the parent is used there.
-///
-/// A signal handler may come between any two steps. It leaves `depth` unchanged and writes only above it.
-struct HookThread {
-  /// Deeper than the limit for recorded scopes, so frames that don't fit would have been dropped anyway.
-  static constexpr std::size_t most_frames = 32'768;
-
-  std::uint32_t depth;
-  std::uint32_t unpushed;        ///< open functions above the frames, all of which are in use then
-  std::uintptr_t unpushed_from;  ///< a place on the stack near the first of them
-  Frame frames[most_frames];
-};
-
-__thread HookThread* hook_thread KYMO_STATIC_TLS = nullptr;
-
-pthread_key_t hook_thread_key;
-bool has_hook_thread_key = false;
-
-void free_hook_thread(void* memory) {
-  hook_thread = nullptr;
-  detail::signal_fence();
-  ::munmap(memory, sizeof(HookThread));
-}
-
-/// Created when the library is loaded: the C library stores the values of its first keys without allocating. For later
-/// keys it allocates, which a signal handler that interrupted an allocation must not do. With a later key, a thread's
-/// frames are never freed.
-__attribute__((constructor)) void make_hook_thread_key() {
-  has_hook_thread_key = ::pthread_key_create(&hook_thread_key, free_hook_thread) == 0 && hook_thread_key < 32;
-}
-
-HookThread* make_hook_thread() noexcept {
-  void* const memory =
-      ::mmap(nullptr, sizeof(HookThread), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) {
-    return nullptr;
-  }
-  ::madvise(memory, sizeof(HookThread), MADV_WIPEONFORK);
-  ::madvise(memory, sizeof(HookThread), MADV_NOHUGEPAGE);
-  if (hook_thread != nullptr) {
-    // A signal handler's function came first.
-    ::munmap(memory, sizeof(HookThread));
-    return hook_thread;
-  }
-  hook_thread = static_cast<HookThread*>(memory);
-  if (has_hook_thread_key) {
-    ::pthread_setspecific(hook_thread_key, memory);
-  }
-  return hook_thread;
-}
 
 /// Counts a function for which there is no frame, so that its exit is not taken for that of an outer call of it.
 __attribute__((noinline)) void enter_without_frame(HookThread& thread) noexcept {
