@@ -289,6 +289,26 @@ TEST(HistogramTest, MergingIsRecordingBoth) {
   EXPECT_EQ(merged, histogram_of(both));
 }
 
+TEST(HistogramTest, WhatIsSeldomCountedTakesAByteABucketAlsoMergedAndReadBack) {
+  Histogram merged;
+  for (int i = 0; i < 255; ++i) {
+    merged.merge(histogram_of({700}));
+  }
+  EXPECT_LE(merged.heap_bytes(), 66U);
+  EXPECT_LE(read_back(bytes_of(merged)).heap_bytes(), 66U);
+  // One more does not fit a byte.
+  Histogram by_merge = merged;
+  by_merge.merge(histogram_of({700, 701}));
+  Histogram by_record = merged;
+  by_record.record(700);
+  by_record.record(701);
+  std::vector<std::int64_t> all(256, 700);
+  all.push_back(701);
+  for (const Histogram& histogram : {by_merge, by_record, read_back(bytes_of(by_merge))}) {
+    EXPECT_EQ(histogram, histogram_of(all));
+  }
+}
+
 TEST(HistogramTest, AClearedOneIsAsGoodAsNew) {
   Histogram histogram = histogram_of(random_values(1, 5000));
   histogram.merge(histogram_of(random_values(2, 5000)));

@@ -67,6 +67,32 @@ TEST(SummaryTest, ScopesLongerThanFourSecondsAreCounted) {
   EXPECT_EQ(accumulator.complete(true).sites.find(SiteId{1})->durations.max_ns(), 9'000'000'000);
 }
 
+TEST(SummaryTest, ScopesOfMoreSitesThanAreGatheredAreCounted) {
+  constexpr std::uint32_t sites = 10'000;
+  constexpr std::uint32_t scopes = 10 * sites;
+  EventBatch batch;
+  batch.end_ns = 100 * std::int64_t{scopes};
+  batch.runs.resize(1);
+  batch.runs[0].track = TrackId{1};
+  for (std::uint32_t i = 0; i < scopes; ++i) {
+    // Now one after the other, now two in turns whose ids differ by a power of two.
+    const std::uint32_t id = i < scopes / 2 ? i % sites + 1 : (i % 2) * 4096 + i % 100 / 2 + 1;
+    batch.runs[0].events.push_back({100 * std::int64_t{i}, SiteId{id}, 0, 0});
+    batch.runs[0].events.push_back({100 * std::int64_t{i} + id % 90, {}, 0, 0});
+  }
+  SummaryAccumulator accumulator;
+  accumulator.add(batch, 0);
+  const Summary& summary = accumulator.complete(true);
+  ASSERT_EQ(summary.sites.size(), sites);
+  for (const SiteSummary& site : summary.sites) {
+    const std::uint32_t id = site.id.value();
+    const std::uint32_t more = id <= 50 || (id > 4096 && id <= 4146) ? scopes / 2 / 100 : 0;
+    EXPECT_EQ(site.durations.count(), 5 + more) << id;
+    EXPECT_EQ(site.durations.min_ns(), id % 90) << id;
+    EXPECT_EQ(site.durations.max_ns(), id % 90) << id;
+  }
+}
+
 TEST(SummaryTest, EveryBinHoldsTheTimeThatWasReallyCoveredInIt) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     ModelShape shape;

@@ -17,7 +17,8 @@ namespace kymo::capture {
 /// Counts the batches of one capture, in order, into successive summaries. Not thread-safe.
 ///
 /// A scope counts where it closes, with its time in the capture. Its time counts in every summary that it overlaps, so
-/// that a `main` that never closes is visible in all of them. Memory: the sites' touched histogram pages, and about a kilobyte per live track.
+/// that a `main` that never closes is visible in all of them. Memory: the sites' touched histogram pages, about a
+/// kilobyte per live track, and one per site for up to 4,096 sites.
 class SummaryAccumulator {
  public:
   /// Bins begin at 2^shift ns.
@@ -51,18 +52,21 @@ class SummaryAccumulator {
   };
 
   /// Scopes of one site that wait to be counted. Counting a site's scopes in a row costs half as much as one by one:
-  /// the histograms of all sites exceed the first-level cache.
+  /// the histograms of all sites exceed the first-level cache. Sites whose ids differ by `most_sites` share one.
   struct PendingScopes {
     static constexpr std::uint32_t most = 120;
+    static constexpr std::uint32_t most_sites = 4096;
     struct Scope {
       std::uint32_t duration_ns = 0;
       std::uint32_t self_ns = 0;
     };
-    SiteId id;
+    SiteId id;  ///< the site's, modulo most_sites
+    SiteId site;
     std::uint32_t count = 0;
     std::array<Scope, most> scopes;
   };
 
+  PendingScopes& pending_of(SiteId site);
   void count_pending(PendingScopes& pending);
   void add_times(const EventBatch& batch, std::uint32_t block_number);
   void add_run(const ScopeRun& run, std::int64_t batch_start_ns);

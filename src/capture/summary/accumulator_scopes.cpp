@@ -6,11 +6,20 @@
 
 namespace kymo::capture {
 
+inline SummaryAccumulator::PendingScopes& SummaryAccumulator::pending_of(SiteId site) {
+  PendingScopes& pending = pending_[SiteId(site.value() % PendingScopes::most_sites)];
+  if (pending.site != site) [[unlikely]] {
+    count_pending(pending);
+    pending.site = site;
+  }
+  return pending;
+}
+
 void SummaryAccumulator::count_pending(PendingScopes& pending) {
   if (pending.count == 0) {
     return;
   }
-  SiteSummary& site = summary_.sites[pending.id];
+  SiteSummary& site = summary_.sites[pending.site];
   std::uint64_t self_ns = 0;
   site.durations.record_all(pending.count, [&](std::uint32_t i) {
     self_ns += pending.scopes[i].self_ns;
@@ -35,14 +44,14 @@ void SummaryAccumulator::add_run(const ScopeRun& run, std::int64_t batch_start_n
     track.cursor.flush(summary_.coverage, run.track, track.stack, track.last_event_ns);
   }
   track.stack.begin(run, batch_start_ns);
-  PendingScopes* pending = &pending_[SiteId{}];  // of the scope before: often the same site
+  PendingScopes* pending = &pending_of(SiteId{});  // of the scope before: often the same site
   // In registers: in memory, each scope would wait for the one before.
   SiteId site;
   std::uint32_t count = pending->count;
   const auto add_plain = [&](const ScopeStack::PlainScope& scope) __attribute__((always_inline)) {
     if (site != scope.site) {
       pending->count = count;
-      pending = &pending_[scope.site];
+      pending = &pending_of(scope.site);
       site = scope.site;
       count = pending->count;
     }

@@ -1,5 +1,6 @@
 #include "capture/summary/builder.hpp"
 
+#include "capture/format/block.hpp"
 #include "capture/format/bytes.hpp"
 
 namespace kymo::capture {
@@ -80,6 +81,9 @@ void SummaryBuilder::emit(const Summary& summary, std::vector<FinishedSummary>& 
   }
   ByteBuffer bytes;
   encode_summary(summary, bytes);
+  if (bytes.bytes().size() > max_payload_size) {
+    return;
+  }
   FinishedSummary& added = finished.emplace_back();
   added.level = summary.level;
   added.start_ns = summary.start_ns;

@@ -32,7 +32,7 @@ struct FinishedSummary {
 
 /// Builds the summaries of all levels of one capture. Not thread-safe.
 ///
-/// Memory: for each level reached, each site's touched histogram pages of about 320 bytes.
+/// Memory: for each level reached, and for the total, 180 bytes a site and its histogram's pages (histogram.hpp).
 class SummaryBuilder {
  public:
   explicit SummaryBuilder(const SummaryIntervals& intervals = {});

@@ -145,6 +145,21 @@ PageEntries read_page(ByteCursor& in) {
   return entries;
 }
 
+/// Adds a page's counts if each sum fits a byte; else changes nothing and returns false.
+bool add_in_bytes(std::uint8_t* to, const std::uint8_t* counts) {
+  std::array<std::uint8_t, 64> sums{};
+  std::uint8_t wrapped = 0;
+  for (std::size_t k = 0; k < sums.size(); ++k) {
+    sums[k] = static_cast<std::uint8_t>(to[k] + counts[k]);
+    wrapped |= static_cast<std::uint8_t>(sums[k] < counts[k]);
+  }
+  if (wrapped != 0) {
+    return false;
+  }
+  std::copy(sums.begin(), sums.end(), to);
+  return true;
+}
+
 }  // namespace
 
 void Histogram::count_unusual(std::uint32_t index) {
@@ -188,6 +203,10 @@ void Histogram::add(std::uint32_t index, std::uint64_t count) {
   if (!has_page(index / page_size)) {
     allocate_page(index / page_size);
   }
+  if (std::uint8_t& byte = counts_[position_of(index)]; wide_.empty() && count <= std::uint64_t{255} - byte) {
+    byte = static_cast<std::uint8_t>(byte + count);
+    return;
+  }
   widen();
   std::uint32_t& wide = wide_[position_of(index)];
   const std::uint64_t sum = wide + (count & 0xffff'ffffU);
@@ -223,6 +242,10 @@ Histogram::PageCounts Histogram::page_counts(std::uint32_t page) const noexcept 
 void Histogram::merge_page(std::uint32_t page, const std::uint8_t* counts, const std::uint32_t* wide) {
   if (!has_page(page)) {
     allocate_page(page);
+  }
+  const bool are_bytes = wide_.empty() && wide == nullptr;
+  if (are_bytes && add_in_bytes(counts_.data() + position_of(page * page_size), counts)) {
+    return;
   }
   widen();
   std::uint32_t* const to = wide_.data() + position_of(page * page_size);

@@ -23,7 +23,7 @@ class ByteCursor;
 /// Memory: 150 bytes, plus
 ///
 /// - 64 bytes per touched page of 64 buckets,
-/// - 256 bytes per page once a bucket has counted 256 values or another histogram was merged,
+/// - 256 bytes per page once a bucket has counted 256 values,
 /// - 2 bytes per page between the lowest and the highest touched one.
 class Histogram {
  public:
@@ -190,8 +190,8 @@ class Histogram {
   [[nodiscard]] PageCounts page_counts(std::uint32_t page) const noexcept;
 
   // A bucket's count is the sum of three parts. record() counts in counts_, one byte per bucket, so that the counters
-  // of all sites stay in the cache. Wrapped bytes, merged and read counts go to wide_, which has the same places or is
-  // empty. Overflow of 32 bits there goes to carries_.
+  // of all sites stay in the cache. Wrapped bytes go to wide_, which has the same places or is empty; so do merged and
+  // read counts that do not fit a byte, and all of them once it is in use. Overflow of 32 bits there goes to carries_.
   std::uint64_t count_ = 0;
   std::uint64_t total_ns_ = 0;
   std::int64_t min_ns_ = std::numeric_limits<std::int64_t>::max();
