@@ -18,7 +18,7 @@ namespace kymo::capture {
 ///
 /// A scope counts where it closes, with its time in the capture. Its time counts in every summary that it overlaps, so
 /// that a `main` that never closes is visible in all of them. Memory: the sites' touched histogram pages, about a
-/// kilobyte per live track, and one per site for up to 4,096 sites.
+/// kilobyte per live track, and one per site for up to 16,384 sites.
 class SummaryAccumulator {
  public:
   /// Bins begin at 2^shift ns.
@@ -55,7 +55,7 @@ class SummaryAccumulator {
   /// the histograms of all sites exceed the first-level cache. Sites whose ids differ by `most_sites` share one.
   struct PendingScopes {
     static constexpr std::uint32_t most = 120;
-    static constexpr std::uint32_t most_sites = 4096;
+    static constexpr std::uint32_t most_sites = 16'384;
     struct Scope {
       std::uint32_t duration_ns = 0;
       std::uint32_t self_ns = 0;
