@@ -50,7 +50,7 @@ class KYMO_API SelectionError : public std::runtime_error {
 };
 
 /// Statistics of durations. Percentiles are nearest-rank values from a histogram with three significant digits: at most
-/// 1/1024 too high and never too low. Everything else is exact.
+/// 1/1024 too high and never too low. Everything else is exact. Without durations only count and total mean anything.
 struct DurationStatistics {
   std::uint64_t count = 0;
   std::uint64_t total_ns = 0;
@@ -87,10 +87,11 @@ struct FrameStatistics {
   DurationStatistics durations;
 };
 
-/// The samples of one metric. NaN samples do not count; each other sample counts once, however long it stood.
+/// The samples of one metric. NaN samples do not count; each other sample counts once, however long it stood. Without
+/// such samples all figures are NaN.
 ///
-/// The standard deviation (of the population) and the percentiles are NaN unless they were asked for. Percentiles are
-/// nearest-rank values, at most 1/1024 nearer to zero than the exact ones.
+/// The standard deviation (of the population) and the percentiles are NaN unless they were asked for. Infinite samples
+/// have no standard deviation. Percentiles are nearest-rank values, at most 1/1024 nearer to zero than the exact ones.
 struct MetricStatistics {
   MetricId metric{};
   std::size_t processes = 1;

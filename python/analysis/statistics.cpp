@@ -24,13 +24,16 @@ namespace {
 void put_durations(const DurationStatistics& durations, nb::dict& row) {
   row["count"] = durations.count;
   row["total_ns"] = durations.total_ns;
-  row["mean_ns"] = durations.mean_ns;
-  row["min_ns"] = durations.min_ns;
-  row["p50_ns"] = durations.p50_ns;
-  row["p95_ns"] = durations.p95_ns;
-  row["p99_ns"] = durations.p99_ns;
-  row["p99_9_ns"] = durations.p99_9_ns;
-  row["max_ns"] = durations.max_ns;
+  const auto put = [&](const char* key, auto value) {
+    row[key] = durations.count != 0 ? nb::cast(value) : nb::object(nb::none());
+  };
+  put("mean_ns", durations.mean_ns);
+  put("min_ns", durations.min_ns);
+  put("p50_ns", durations.p50_ns);
+  put("p95_ns", durations.p95_ns);
+  put("p99_ns", durations.p99_ns);
+  put("p99_9_ns", durations.p99_9_ns);
+  put("max_ns", durations.max_ns);
 }
 
 void put_process(const Timeline& timeline, bool by_process, ProcessId id, std::size_t processes, nb::dict& row) {
@@ -77,13 +80,13 @@ nb::list make_metrics(const Timeline& timeline, const Statistics& statistics, bo
     row["source"] = make_text(declared.source);
     put_process(timeline, by_process, declared.process, metric.processes, row);
     row["count"] = metric.count;
-    row["min"] = metric.min;
-    row["mean"] = metric.mean;
-    row["max"] = metric.max;
-    row["last"] = metric.last;
     const auto put = [&row](const char* key, double value) {
       row[key] = std::isnan(value) ? nb::object(nb::none()) : nb::object(nb::float_(value));
     };
+    put("min", metric.min);
+    put("mean", metric.mean);
+    put("max", metric.max);
+    put("last", metric.last);
     put("standard_deviation", metric.standard_deviation);
     put("p50", metric.p50);
     put("p95", metric.p95);

@@ -80,10 +80,19 @@ class SpanRow(TypedDict):
     max_ns: NotRequired[int]
 
 
-class FrameStreamRow(_OfProcesses, _Durations):
-    """The frames of a stream."""
+class FrameStreamRow(_OfProcesses):
+    """The frames of a stream; None where it has none, as after a single mark."""
 
     name: str
+    count: int
+    total_ns: int
+    mean_ns: float | None
+    min_ns: int | None
+    p50_ns: int | None
+    p95_ns: int | None
+    p99_ns: int | None
+    p99_9_ns: int | None
+    max_ns: int | None
 
 
 class MetricRow(_OfProcesses):
@@ -94,10 +103,10 @@ class MetricRow(_OfProcesses):
     labels: dict[str, str]
     source: str
     count: int
-    min: float
-    mean: float
-    max: float
-    last: float
+    min: float | None
+    mean: float | None
+    max: float | None
+    last: float | None
     standard_deviation: float | None
     p50: float | None
     p95: float | None

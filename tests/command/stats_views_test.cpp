@@ -2,7 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
+#include <limits>
+#include <regex>
+#include <utility>
 
 #include "command_fixture.hpp"
 #include "stats/power_recording.hpp"
@@ -375,6 +379,45 @@ TEST_F(StatsViews, MetricsStandBesideTheSitesThatRan) {
   EXPECT_NE(text.out.find("75 MB"), std::string::npos) << text.out;
   const Json part = json_of({"--with", "power", "--frames", "1..2", capture});
   EXPECT_NEAR(row_named(part["sites"], "loop")["with"][0]["peak"].get<double>(), 20, 1e-9);
+}
+
+TEST_F(StatsViews, AFigureThatIsMissingIsNotZero) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  PowerRecording recording;
+  recording.scope(0, 10 * ms, TrackId{1}, "draw");
+  recording.frame_mark(5 * ms);
+  for (const auto& [name, value] : {std::pair("unreadable", std::nan("")), std::pair("endless", infinity)}) {
+    MetricDeclaration metric;
+    metric.name = name;
+    MetricSeries series;
+    series.times_ns = {1 * ms, 2 * ms};
+    series.values = {value, value};
+    recording.metric(metric, series);
+  }
+  write("missing.kymo", recording.make_capture(1));
+  const Json json = json_of({"missing.kymo"});
+  const Json& frames = json["frame_streams"][0];
+  EXPECT_EQ(frames["count"], 0);
+  EXPECT_EQ(frames["total_ns"], 0);
+  for (const char* key : {"mean_ns", "min_ns", "p50_ns", "p95_ns", "p99_ns", "p99_9_ns", "max_ns"}) {
+    EXPECT_TRUE(frames[key].is_null()) << key;
+  }
+  for (const auto& [name, count] : {std::pair("unreadable", 0), std::pair("endless", 2)}) {
+    const Json row = row_named(json["metrics"], name);
+    EXPECT_EQ(row["count"], count);
+    for (const char* key : {"min", "mean", "max", "last", "standard_deviation", "p50", "p95", "p99"}) {
+      EXPECT_TRUE(row[key].is_null()) << name << key;
+    }
+  }
+  const std::string text = kymo({"stats", "--metrics", "missing.kymo"}).out;
+  for (const char* row : {"\\(main\\) +0 +0 ns +- +- ", "endless +2 +- +- +- +- ", "unreadable +0 +- +- "}) {
+    EXPECT_TRUE(std::regex_search(text, std::regex(row))) << row << text;
+  }
+  ASSERT_EQ(kymo({"report", "-o", "missing.html", "missing.kymo"}).status, 0);
+  const std::string page = read_text(file_named("missing.html"));
+  const std::string section =
+      page.substr(page.find("id=\"frames\""), page.find("id=\"metrics\"") - page.find("id=\"frames\""));
+  EXPECT_EQ(section.find("0 ns"), section.rfind("0 ns")) << "the total alone: " << section;
 }
 
 TEST_F(StatsViews, SpansWhoseGpuTimesAreNotKnownAreCountedAndHaveNoDurations) {

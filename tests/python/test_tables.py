@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from pathlib import Path
 from typing import Any
@@ -218,3 +219,16 @@ def test_a_table_shows_a_few_columns_with_units(tmp_path: Path) -> None:
 def test_durations_have_three_digits(nanoseconds: int, text: str) -> None:
     assert duration(nanoseconds) == text
     assert moment(nanoseconds) == f"{nanoseconds / 1e9:.6f} s"
+
+
+def test_a_figure_that_is_missing_is_none(tmp_path: Path) -> None:
+    with kymo.capture(tmp_path / "missing.kymo") as run:
+        assert not list(kymo.frames([], stream="none"))
+        kymo.record_metric("unreadable", math.nan)
+        kymo.record_metric("endless", math.inf)
+    found = run.open().stats()
+    frames = next(row for row in found["frame_streams"] if row["name"] == "none")
+    assert (frames["count"], frames["mean_ns"], frames["min_ns"], frames["p99_9_ns"]) == (0, None, None, None)
+    rows = {row["name"]: row for row in found["metrics"]}
+    assert (rows["unreadable"]["count"], rows["unreadable"]["mean"], rows["unreadable"]["p50"]) == (0, None, None)
+    assert (rows["endless"]["p50"], rows["endless"]["standard_deviation"]) == (math.inf, None)

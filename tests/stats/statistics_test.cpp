@@ -14,6 +14,7 @@
 
 #include <kymo/timeline.hpp>
 
+#include "support/memory_destination.hpp"
 #include "support/open_memory.hpp"
 #include "support/temporary_directory.hpp"
 #include "timeline/recording_model.hpp"
@@ -190,6 +191,71 @@ TEST(ValueDistribution, HoldsValuesOfAnyMagnitudeInBoundedMemory) {
   EXPECT_EQ(integers.percentile(100), 2048);
   EXPECT_EQ(constant.percentile(99), 1.1711);
   EXPECT_NEAR(integers.standard_deviation(), std::sqrt((2048.0 * 2048 - 1) / 12), 1e-9);
+}
+
+TEST(ValueDistribution, CountsInfiniteValuesAndKeepsTheDeviationOfTheSmallestAndTheGreatest) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  stats::ValueDistribution infinite;
+  stats::ValueDistribution finite;
+  for (int i = 0; i < 90; ++i) {
+    infinite.add(infinity);
+  }
+  for (int i = 0; i < 10; ++i) {
+    finite.add(1);
+  }
+  infinite.merge(finite);
+  EXPECT_EQ(infinite.count(), 100U);
+  EXPECT_EQ(infinite.percentile(10), 1);
+  EXPECT_EQ(infinite.percentile(50), infinity);
+  EXPECT_TRUE(std::isnan(infinite.standard_deviation()));
+  for (const double unit : {1e-320, 1e-200, 1.0, 1e200, 1e305}) {
+    stats::ValueDistribution first;
+    stats::ValueDistribution second;
+    for (int i = 1; i <= 1000; ++i) {
+      (i <= 500 ? first : second).add(unit * i);
+    }
+    first.merge(second);
+    EXPECT_NEAR(first.standard_deviation() / unit, std::sqrt((1e6 - 1) / 12), unit < 1e-300 ? 0.2 : 1e-9) << unit;
+  }
+}
+
+/// A capture with one mark of a frame stream, and a metric without a readable sample.
+std::vector<std::byte> capture_without_figures() {
+  const auto bytes = std::make_shared<std::vector<std::byte>>();
+  capture::CaptureWriterOptions options;
+  options.declarations.processes = {{ProcessId{1}, 7, "here", "boot", "", "model"}};
+  options.declarations.frame_streams = {{FrameStreamId{1}, ProcessId{1}, ""}};
+  options.declarations.metrics.resize(1);
+  options.declarations.metrics[0].id = MetricId{1};
+  options.declarations.metrics[0].process = ProcessId{1};
+  options.declarations.metrics[0].name = "unreadable";
+  EventBatch batch;
+  batch.start_ns = batch.end_ns = 1000;
+  batch.frame_marks.push_back({FrameStreamId{1}, TrackId{}, 1000});
+  SampleRun& run = batch.samples.emplace_back();
+  run.metric = MetricId{1};
+  run.times_ns = {1000};
+  run.values = {std::numeric_limits<double>::quiet_NaN()};
+  capture::CaptureWriter writer(std::make_unique<capture::MemoryDestination>(bytes), std::move(options));
+  writer.write(batch);
+  writer.finish();
+  return *bytes;
+}
+
+TEST(Statistics, AMetricThatWasNeverReadableHasARowWithoutFigures) {
+  const std::vector<std::byte> bytes = capture_without_figures();
+  for (const bool use_summaries : {true, false}) {
+    const stats::Statistics found =
+        stats::gather_statistics(open_memory(bytes), {.use_summaries = use_summaries, .metric_percentiles = true});
+    ASSERT_EQ(found.metrics.size(), 1U);
+    const stats::MetricStatistics& row = found.metrics[0];
+    EXPECT_EQ(row.count, 0U);
+    for (const double figure : {row.min, row.mean, row.max, row.last, row.standard_deviation, row.p50, row.p99}) {
+      EXPECT_TRUE(std::isnan(figure));
+    }
+    ASSERT_EQ(found.frame_streams.size(), 1U);
+    EXPECT_EQ(found.frame_streams[0].durations.count, 0U);
+  }
 }
 
 TEST(Statistics, OfACaptureWhoseSummariesAreDamagedComeFromItsEvents) {

@@ -52,10 +52,13 @@ struct Row {
     first = std::min(first, at);
     last = std::max(last, at);
     Bin& bin = bins[at];
-    if (!std::isfinite(value)) {
+    if (std::isnan(value)) {
       ++bin.unreadable;
       ++unreadable;
       return;
+    }
+    if (std::isinf(value)) {
+      return;  // beyond any picture
     }
     bin.least = std::min(bin.least, value);
     bin.greatest = std::max(bin.greatest, value);
@@ -118,7 +121,8 @@ class Rows {
 /// Draws one path for each kind of mark.
 class Picture {
  public:
-  Picture(const Row& row, double low, double high) : low_(low), height_(high > low ? high - low : 0) {
+  Picture(const Row& row, double low, double high)
+      : low_(low), height_(high > low && std::isfinite(high - low) ? high - low : 0) {
     const std::size_t reach = row.reach();
     Bin bin;
     std::size_t age = 0;  // of the bin, in bins

@@ -80,6 +80,13 @@ void append_columns(std::vector<PageColumn>& columns) {
 }
 
 void put_durations(const DurationStatistics& durations, PageTable& table) {
+  if (durations.count == 0) {
+    for (int missing = 0; missing < 6; ++missing) {
+      table.cell("-");
+    }
+    table.cell("");
+    return;
+  }
   table.cell(exact(durations.mean_ns, format_duration(durations.mean_ns)));
   for (const std::int64_t value :
        {durations.min_ns, durations.p50_ns, durations.p95_ns, durations.p99_ns, durations.max_ns}) {

@@ -19,9 +19,16 @@ using stats::SiteStatistics;
 using stats::Statistics;
 
 Json to_json(const DurationStatistics& durations, bool has_histogram) {
-  Json json = {{"count", durations.count},   {"total_ns", durations.total_ns}, {"mean_ns", durations.mean_ns},
-               {"min_ns", durations.min_ns}, {"p50_ns", durations.p50_ns},     {"p95_ns", durations.p95_ns},
-               {"p99_ns", durations.p99_ns}, {"p99_9_ns", durations.p99_9_ns}, {"max_ns", durations.max_ns}};
+  const auto known = [&durations](auto value) { return durations.count != 0 ? Json(value) : Json(); };
+  Json json = {{"count", durations.count},
+               {"total_ns", durations.total_ns},
+               {"mean_ns", known(durations.mean_ns)},
+               {"min_ns", known(durations.min_ns)},
+               {"p50_ns", known(durations.p50_ns)},
+               {"p95_ns", known(durations.p95_ns)},
+               {"p99_ns", known(durations.p99_ns)},
+               {"p99_9_ns", known(durations.p99_9_ns)},
+               {"max_ns", known(durations.max_ns)}};
   if (has_histogram && durations.histogram) {
     Json buckets = Json::array();
     durations.histogram->for_each_bucket([&buckets](const capture::Histogram::Bucket& bucket) {
@@ -142,10 +149,10 @@ Json tables_to_json(const Timeline& timeline, const Statistics& statistics,
                 {"source", declared.source}};
     put_process(timeline, options.by_process, declared.process, metric.processes, row);
     row.update({{"count", metric.count},
-                {"min", metric.min},
-                {"mean", metric.mean},
-                {"max", metric.max},
-                {"last", metric.last},
+                {"min", known(metric.min)},
+                {"mean", known(metric.mean)},
+                {"max", known(metric.max)},
+                {"last", known(metric.last)},
                 {"standard_deviation", known(metric.standard_deviation)},
                 {"p50", known(metric.p50)},
                 {"p95", known(metric.p95)},

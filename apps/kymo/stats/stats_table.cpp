@@ -64,7 +64,10 @@ double sort_value(const SiteStatistics& site, SortKey key, stats::RunTimesOfSite
 }
 
 std::vector<std::string> duration_cells(const DurationStatistics& durations, bool has_sketch) {
-  const auto format = [](auto value) { return format_duration(static_cast<double>(value)); };
+  // Missing is not 0: a stream with a single mark has no frame.
+  const auto format = [&durations](auto value) {
+    return durations.count != 0 ? format_duration(static_cast<double>(value)) : "-";
+  };
   return {format(durations.mean_ns),
           format(durations.min_ns),
           format(durations.p50_ns),
@@ -354,7 +357,7 @@ namespace {
 bool is_shown_in_brief(const MetricDeclaration& declared, const stats::MetricStatistics& metric) {
   const bool is_of_core = std::any_of(declared.labels.begin(), declared.labels.end(),
                                       [](const auto& label) { return label.first == "core"; });
-  return !is_of_core && metric.min != metric.max;
+  return !is_of_core && metric.count != 0 && metric.min != metric.max;
 }
 
 }  // namespace
@@ -385,14 +388,14 @@ void print_metrics(const Timeline& timeline, const Statistics& statistics, const
       continue;
     }
     ++added;
-    const auto text_of = [unit = printable(declared.unit, 12)](double value) {
-      return std::isnan(value) ? std::string() : stats::value_text(value, unit);
-    };
+    const auto text_of = [unit = printable(declared.unit, 12)](double value) { return stats::value_text(value, unit); };
+    // An infinite sample leaves the standard deviation unknown.
+    const auto text_if_asked = [&](double value) { return std::isnan(metric.p50) ? std::string() : text_of(value); };
     table.add({printable(base::full_name(declared)),
                options.by_process ? std::to_string(timeline.process(declared.process).declaration.pid) : "",
                format_count(metric.count), text_of(metric.min), text_of(metric.mean),
-               text_of(metric.standard_deviation), text_of(metric.p50), text_of(metric.p95), text_of(metric.p99),
-               text_of(metric.max), text_of(metric.last)});
+               text_if_asked(metric.standard_deviation), text_if_asked(metric.p50), text_if_asked(metric.p95),
+               text_if_asked(metric.p99), text_of(metric.max), text_of(metric.last)});
   }
   table.print_below();
   if (options.is_brief && added < all) {

@@ -35,8 +35,14 @@ void ValueDistribution::count(double value, std::uint64_t times) {
   }
 }
 
+void ValueDistribution::scale_to(int exponent) {
+  mean_ = std::scalbn(mean_, exponent_ - exponent);
+  squares_ = std::scalbn(squares_, 2 * (exponent_ - exponent));
+  exponent_ = exponent;
+}
+
 void ValueDistribution::add(double value) {
-  if (!std::isfinite(value)) {
+  if (std::isnan(value)) {
     return;
   }
   least_ = count_ == 0 ? value : std::min(least_, value);
@@ -44,9 +50,15 @@ void ValueDistribution::add(double value) {
   count(value, 1);
   ++count_;
   // B. P. Welford, "Note on a method for calculating corrected sums of squares and products", 1962.
-  const double distance = value - mean_;
-  mean_ += distance / static_cast<double>(count_);
-  squares_ += distance * (value - mean_);
+  if (std::isfinite(value)) {
+    if (const int exponent = std::ilogb(value); exponent > exponent_) {
+      scale_to(exponent);
+    }
+    const double scaled = std::scalbn(value, -exponent_);
+    const double distance = scaled - mean_;
+    mean_ += distance / static_cast<double>(count_);
+    squares_ += distance * (scaled - mean_);
+  }
 }
 
 void ValueDistribution::merge(const ValueDistribution& other) {
@@ -61,14 +73,17 @@ void ValueDistribution::merge(const ValueDistribution& other) {
   // T. F. Chan, G. H. Golub, R. J. LeVeque, "Updating formulae and a pairwise algorithm", 1979.
   const double own = static_cast<double>(count_);
   const double others = static_cast<double>(other.count_);
-  const double distance = other.mean_ - mean_;
+  scale_to(std::max(exponent_, other.exponent_));
+  const double distance = std::scalbn(other.mean_, other.exponent_ - exponent_) - mean_;
   mean_ += distance * others / (own + others);
-  squares_ += other.squares_ + distance * distance * own * others / (own + others);
+  squares_ += std::scalbn(other.squares_, 2 * (other.exponent_ - exponent_)) +
+              distance * distance * own * others / (own + others);
   count_ += other.count_;
 }
 
 double ValueDistribution::standard_deviation() const {
-  return count_ == 0 ? nothing : std::sqrt(squares_ / static_cast<double>(count_));
+  const bool is_known = count_ != 0 && std::isfinite(least_) && std::isfinite(greatest_);
+  return is_known ? std::scalbn(std::sqrt(squares_ / static_cast<double>(count_)), exponent_) : nothing;
 }
 
 double ValueDistribution::percentile(double percent) const {

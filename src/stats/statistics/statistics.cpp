@@ -85,6 +85,9 @@ class Gathering {
     for (const auto& source : sources) {
       add_source(*source);
     }
+    if (options_.selection.takes_every_event()) {
+      add_unread_metrics();
+    }
     put_sites();
     put_others();
     return std::move(result_);
@@ -199,19 +202,33 @@ class Gathering {
       if (!metric.empty()) {
         const MetricId id = source.find(metric.id);
         const MetricDeclaration& declared = timeline_.metric(id);
-        std::string labels;
-        for (const auto& [name, value] : declared.labels) {
-          labels += name + '=' + value + '\n';
-        }
         metric.first_ns = capture::add_times(metric.first_ns, source.shift().offset_ns);
         metric.last_ns = capture::add_times(metric.last_ns, source.shift().offset_ns);
-        Key its_key = key(declared.process, id.value(), declared.name, declared.unit, labels, 0);
+        Key its_key = key_of(id, declared);
         if (const auto values = values_.find(metric.id); values != values_.end()) {
           distributions_[its_key].merge(values->second);
         }
         join(metrics_, std::move(its_key), id, declared.process, metric);
       }
     }
+  }
+
+  /// Gives each metric that was declared, but never had a value, a row of its own.
+  void add_unread_metrics() {
+    for (const MetricDeclaration& declared : timeline_.declarations().metrics) {
+      Key its_key = key_of(declared.id, declared);
+      if (const auto known = metrics_.find(its_key); known == metrics_.end() || known->second.entry.empty()) {
+        join(metrics_, std::move(its_key), declared.id, declared.process, capture::MetricSummary{});
+      }
+    }
+  }
+
+  [[nodiscard]] Key key_of(MetricId id, const MetricDeclaration& declared) const {
+    std::string labels;
+    for (const auto& [name, value] : declared.labels) {
+      labels += name + '=' + value + '\n';
+    }
+    return key(declared.process, id.value(), declared.name, declared.unit, labels, 0);
   }
 
   /// Undeclared things have no name; their ids distinguish them.
@@ -242,14 +259,17 @@ class Gathering {
     }
     for (const auto& [key, joined] : metrics_) {
       const capture::MetricSummary& metric = joined.entry;
+      const auto known = [&metric](double value) {
+        return metric.empty() ? std::numeric_limits<double>::quiet_NaN() : value;
+      };
       MetricStatistics row;
       row.metric = joined.id;
       row.processes = joined.processes;
       row.count = metric.count;
-      row.min = metric.min;
+      row.min = known(metric.min);
       row.mean = metric.sum / static_cast<double>(metric.count);
-      row.max = metric.max;
-      row.last = metric.last;
+      row.max = known(metric.max);
+      row.last = known(metric.last);
       if (const auto values = distributions_.find(key); values != distributions_.end()) {
         row.standard_deviation = values->second.standard_deviation();
         row.p50 = values->second.percentile(50);
