@@ -2,6 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <unordered_set>
 #include <utility>
 
 #include <kymo/batch_cursor.hpp>
@@ -31,6 +36,51 @@ std::string file_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
+/// The labels of sites, which stay the same while captures grow. Sites that share all of them have numbers, by the order
+/// of their declarations.
+class SiteLabels {
+ public:
+  SiteLabels(const Timeline& timeline, std::span<const stats::SiteStatistics> shown) : timeline_(timeline) {
+    std::unordered_set<std::string_view> names;
+    for (const stats::SiteStatistics& site : shown) {
+      names.insert(timeline.site(site.site).name);
+    }
+    for (const SiteDeclaration& site : timeline.declarations().sites) {
+      if (names.count(site.name) != 0) {
+        auto& alike = numbers_[openmetrics_labels(plain(site))];
+        alike.try_emplace(key_of(site), alike.size() + 1);
+      }
+    }
+  }
+
+  [[nodiscard]] std::string of(SiteId id) {
+    const SiteDeclaration& site = timeline_.site(id);
+    Labels labels = plain(site);
+    if (const std::size_t number = numbers_[openmetrics_labels(labels)][key_of(site)]; number > 1) {
+      labels.emplace_back("number", std::to_string(number));
+    }
+    return openmetrics_labels(labels);
+  }
+
+ private:
+  /// What statistics tell sites of one name apart by.
+  using Key = std::tuple<ProcessId, std::string_view, std::string_view, std::uint32_t>;
+  static Key key_of(const SiteDeclaration& site) { return {site.process, site.function, site.file, site.line}; }
+
+  [[nodiscard]] Labels plain(const SiteDeclaration& site) const {
+    Labels labels = labels_of(timeline_, site.process);
+    labels.insert(labels.end(),
+                  {{"site", site.name}, {"file", file_name(site.file)}, {"line", std::to_string(site.line)}});
+    if (!site.function.empty() && site.function != site.name) {
+      labels.emplace_back(site.role == SiteRole::wait ? "holder" : "function", site.function);
+    }
+    return labels;
+  }
+
+  const Timeline& timeline_;
+  std::map<std::string, std::map<Key, std::size_t>> numbers_;  // by labels
+};
+
 void add_own(OpenMetricsText& text, const char* name, MetricKind kind, std::uint64_t value) {
   MetricDeclaration metric;
   metric.name = name;
@@ -52,14 +102,10 @@ void add_statistics(const Timeline& timeline, OpenMetricsText& text) {
     }
   }
   const std::size_t shown = std::min(statistics.sites.size(), most_sites);
+  SiteLabels labels(timeline, std::span(statistics.sites).first(shown));
   for (std::size_t i = 0; i < shown; ++i) {
-    const SiteDeclaration& declared = timeline.site(statistics.sites[i].site);
-    Labels labels = labels_of(timeline, declared.process);
-    labels.insert(
-        labels.end(),
-        {{"site", declared.name}, {"file", file_name(declared.file)}, {"line", std::to_string(declared.line)}});
-    text.add_durations("kymo_scope", "Durations of the scopes of the whole recording", openmetrics_labels(labels),
-                       statistics.sites[i].durations);
+    text.add_durations("kymo_scope", "Durations of the scopes of the whole recording",
+                       labels.of(statistics.sites[i].site), statistics.sites[i].durations);
   }
   std::size_t spans = 0;
   for (const stats::SpanStatistics& span : statistics.spans) {
