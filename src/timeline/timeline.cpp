@@ -7,9 +7,12 @@
 #include <set>
 #include <system_error>
 
+#include <sys/stat.h>
+
 #include "base/event_lists.hpp"
 #include "capture/merge/redaction.hpp"
 #include "capture/read/capture_files.hpp"
+#include "timeline/replaced.hpp"
 #include "timeline/source.hpp"
 #include "timeline/timeline_implementation.hpp"
 #include "timeline/unwritten.hpp"
@@ -74,8 +77,10 @@ void Timeline::Implementation::open_all(const std::vector<std::string>& paths) {
     } else if (paths.size() > 1 && capture::is_empty_file(path)) {
       open_one_of_several(path);
     } else {
+      // Before it is opened, so that a replacement in between is not missed.
+      const base::FileId id = base::id_of(path);
       add(CaptureReader(path));
-      known_files_.insert(path);
+      known_files_.emplace(path, id);
     }
   }
   if (sources_.empty() && !empty_files_.empty()) {
@@ -94,7 +99,7 @@ bool Timeline::Implementation::open_one_of_several(const std::string& file) {
     return false;
   }
   empty_files_.erase(file);
-  if (!known_files_.insert(file).second) {
+  if (!known_files_.emplace(file, base::id_of(file)).second) {
     return false;
   }
   try {
@@ -197,11 +202,29 @@ bool Timeline::Implementation::refresh() {
       is_new = open_one_of_several(file) || is_new;
     }
   }
+  for (const std::string& file : std::set<std::string>(empty_files_)) {
+    is_new = (base::id_of(file) != base::FileId() && open_one_of_several(file)) || is_new;
+  }
   return is_new;
+}
+
+bool Timeline::Implementation::is_replaced() const {
+  return std::any_of(sources_.begin(), sources_.end(), [this](const std::unique_ptr<Source>& source) {
+    const auto known = known_files_.find(source->reader().path());
+    struct stat status {};
+    // A file that is gone leaves what was read of it.
+    return known != known_files_.end() && ::stat(known->first.c_str(), &status) == 0 &&
+           (base::id_of(status) != known->second ||
+            static_cast<std::uint64_t>(status.st_size) < source->reader().size_bytes());
+  });
 }
 
 std::span<const std::unique_ptr<timeline::Source>> timeline::sources_of(const Timeline& timeline) {
   return timeline.implementation().sources_;
+}
+
+bool timeline::is_replaced(const Timeline& timeline) {
+  return timeline.implementation().is_replaced();
 }
 
 Timeline::Timeline(const std::vector<std::string>& paths, const TimelineOptions& options)

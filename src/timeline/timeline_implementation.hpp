@@ -10,6 +10,7 @@
 
 #include <kymo/timeline.hpp>
 
+#include "base/system/file.hpp"
 #include "capture/merge/clock_alignment.hpp"
 #include "capture/merge/id_translation.hpp"
 #include "timeline/source.hpp"
@@ -23,6 +24,7 @@ class Timeline::Implementation {
   void open_all(const std::vector<std::string>& paths);
   void add(CaptureReader reader);
   bool refresh();
+  [[nodiscard]] bool is_replaced() const;
 
   // Private to src/timeline, whose files implement Timeline.
   // NOLINTBEGIN(readability-identifier-naming)
@@ -34,7 +36,7 @@ class Timeline::Implementation {
   std::vector<TimelineProcess> processes_;
   std::vector<std::string> complaints_;
   std::vector<std::string> directories_;
-  std::set<std::string> known_files_;
+  std::map<std::string, base::FileId> known_files_;  // by path
   std::set<std::string> empty_files_;
   // NOLINTEND(readability-identifier-naming)
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "apps/kymo/sensors/live_table.hpp"
 #include "capture/write/capture_writer.hpp"
 #include "command_fixture.hpp"
+#include "support/wait_until.hpp"
 
 namespace kymo::test {
 namespace {
@@ -71,6 +74,32 @@ TEST_F(TopCapture, LeastMostAndLatestAreThoseOfStats) {
     EXPECT_EQ(row["least"], (*of_stats)["min"]) << row << *of_stats;
     EXPECT_EQ(row["most"], (*of_stats)["max"]) << row << *of_stats;
   }
+}
+
+TEST_F(TopCapture, TheCaptureThatTakesThePlaceOfAnotherIsShown) {
+  const auto write_round = [this](double round) {
+    capture::CaptureWriterOptions options;
+    options.declarations.processes = {{ProcessId{1}, 7, "here", "boot", "", "program"}};
+    options.declarations.metrics = {{MetricId{1}, MetricKind::gauge, ProcessId{1}, "round", "", "", {}}};
+    EventBatch batch;
+    batch.end_ns = batch.start_ns = 1'000'000'000;
+    batch.samples = {{MetricId{1}, {batch.start_ns}, {round}, {}}};
+    std::filesystem::remove(file_named("run.kymo"));
+    capture::CaptureWriter writer(file_named("run.kymo"), std::move(options));
+    writer.write(batch);
+    writer.finish();
+  };
+  write_round(5);
+  set_environment({});
+  ChildProcess top(shell(kymo_words({"top", "--json", "-i", "0.05", "-n", "10000", "run.kymo"})));
+  const auto shows = [this](const char* value) {
+    return wait_until([&] { return read_text(file_named("out")).find(value) != std::string::npos; });
+  };
+  EXPECT_TRUE(shows("\"value\": 5.0"));
+  write_round(6);
+  EXPECT_TRUE(shows("\"value\": 6.0"));
+  top.signal(SIGTERM);
+  static_cast<void>(top.wait());
 }
 
 TEST(LiveRow, ABarShowsTheLastOfItsValuesAndTheFiguresAreOfAll) {

@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <filesystem>
 #include <map>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -57,6 +60,40 @@ EventBatch scopes(std::int64_t start_ns, std::uint64_t sequence, const std::vect
   }
   run.end_sequence = sequence + run.events.size();
   return batch;
+}
+
+/// Writes a capture of so many scopes and a metric of that value.
+void write_round(const std::string& path, int scopes_in_all) {
+  capture::CaptureWriterOptions options;
+  options.declarations.processes = {{ProcessId{1}, 7, "here", "boot", "", "program"}};
+  options.declarations.tracks = {{TrackId{1}, TrackKind::thread, ProcessId{1}, 7, "main"}};
+  options.declarations.sites = {site(1, "load", "load", "data.cpp", SiteRole::work)};
+  options.declarations.metrics = {{MetricId{1}, MetricKind::gauge, ProcessId{1}, "round", "", "", {}}};
+  EventBatch batch =
+      scopes(0, 0, std::vector<std::pair<SiteId, int>>(static_cast<std::size_t>(scopes_in_all), {SiteId{1}, 1}));
+  batch.samples = {{MetricId{1}, {0}, {static_cast<double>(scopes_in_all)}, {}}};
+  capture::CaptureWriter writer(path, std::move(options));
+  writer.write(batch);
+  writer.finish();
+}
+
+TEST(LiveOpenMetrics, GoOverToTheCaptureThatTakesThePlaceOfAnother) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "run.kymo";
+  for (const std::string& opened : {path, directory.path().string()}) {
+    std::filesystem::remove(path);
+    write_round(path, 5);
+    exchange::LiveOpenMetrics live([&opened] { return Timeline(opened); });
+    const std::string first = live.text();
+    EXPECT_NE(first.find("\nround 5"), std::string::npos) << first;
+    std::filesystem::remove(path);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_EQ(live.text(), first) << "what was read of a file that is gone stays";
+    write_round(path, 2);
+    std::string text;
+    ASSERT_TRUE(wait_until([&] { return (text = live.text()).find("\nround 2") != std::string::npos; })) << text;
+    EXPECT_EQ(counts_of(text).begin()->second, 2) << text;
+  }
 }
 
 TEST(LiveOpenMetrics, SeriesKeepTheirLabelsWhileTheCaptureGrows) {

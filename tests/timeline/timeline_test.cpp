@@ -483,7 +483,7 @@ TEST(Timeline, AnEmptyFileBesideOthersIsLeftOutUntilItIsACapture) {
   static_cast<void>(model.write_file(directory / "a.kymo"));
   const std::string empty = directory / "b.kymo";
   std::ofstream{empty};
-  const Timeline named({empty, directory / "a.kymo"});
+  Timeline named({empty, directory / "a.kymo"});
   EXPECT_EQ(named.capture_count(), 1U);
   EXPECT_EQ(named.empty_files(), std::set<std::string>{empty});
   Timeline timeline(directory.path().string());
@@ -491,10 +491,14 @@ TEST(Timeline, AnEmptyFileBesideOthersIsLeftOutUntilItIsACapture) {
   EXPECT_TRUE(timeline.complaints().empty());
   EXPECT_FALSE(timeline.refresh());
   std::filesystem::remove(empty);
+  EXPECT_FALSE(named.refresh());
+  EXPECT_TRUE(named.complaints().empty());
   static_cast<void>(later.write_file(empty));
-  EXPECT_TRUE(timeline.refresh());
-  EXPECT_EQ(timeline.capture_count(), 2U);
-  EXPECT_TRUE(timeline.empty_files().empty());
+  for (Timeline* const each : {&timeline, &named}) {
+    EXPECT_TRUE(each->refresh());
+    EXPECT_EQ(each->capture_count(), 2U);
+    EXPECT_TRUE(each->empty_files().empty());
+  }
 }
 
 TEST(Timeline, EmptyFilesAloneAreAnError) {

@@ -17,6 +17,7 @@
 #include "apps/kymo/shared/warnings.hpp"
 #include "base/system/clock.hpp"
 #include "sense/sampler/sensors.hpp"
+#include "timeline/replaced.hpp"
 
 namespace kymo::command {
 
@@ -79,15 +80,16 @@ class MachineSource final : public TopSource {
 /// Captures, followed while they grow.
 class CaptureSource final : public TopSource {
  public:
-  explicit CaptureSource(const std::vector<std::string>& paths) : timeline_(open_timeline({paths, false})) {
+  explicit CaptureSource(const std::vector<std::string>& paths)
+      : paths_(paths), timeline_(open_timeline({paths, false})) {
     title_ = "kymo top: " + printable(paths.front(), 40) + (paths.size() > 1 ? " ..." : "");
-    // The stretch of time in a sparkline.
-    constexpr std::int64_t past_ns = 60'000'000'000;
-    const TimeRange range = timeline_.range();
-    range_.start_ns = range.end_ns - std::min(past_ns, range.end_ns - range.start_ns);
+    begin();
   }
 
   void update() override {
+    if (timeline::is_replaced(timeline_)) {
+      go_over();
+    }
     timeline_.refresh();
     // By block, since the writers of several captures are not equally far.
     blocks_read_.resize(timeline_.capture_count());
@@ -137,6 +139,25 @@ class CaptureSource final : public TopSource {
     std::int64_t seen_ns = std::numeric_limits<std::int64_t>::min();
   };
 
+  void begin() {
+    // The stretch of time in a sparkline.
+    constexpr std::int64_t past_ns = 60'000'000'000;
+    const TimeRange range = timeline_.range();
+    range_.start_ns = range.end_ns - std::min(past_ns, range.end_ns - range.start_ns);
+    metrics_.clear();
+    blocks_read_.clear();
+  }
+
+  /// To the captures that are at the paths now.
+  void go_over() {
+    try {
+      timeline_ = open_timeline({paths_, false});
+      begin();
+    } catch (const CaptureError&) {
+      return;  // no capture yet: its recorder has only just made the file
+    }
+  }
+
   void take(const SampleRun& run) {
     // Captures may hold a thousand values per second; a bar of the sparkline covers a tenth of a second.
     constexpr std::int64_t bar_ns = 100'000'000;
@@ -178,6 +199,7 @@ class CaptureSource final : public TopSource {
             frame != nullptr ? frame : cpu};
   }
 
+  std::vector<std::string> paths_;
   Timeline timeline_;
   std::map<MetricId, Followed> metrics_;
   std::vector<std::size_t> blocks_read_;  // by capture

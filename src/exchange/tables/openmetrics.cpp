@@ -14,6 +14,7 @@
 #include "base/system/unresolved.hpp"
 #include "exchange/common/timeline_batches.hpp"
 #include "stats/statistics/statistics.hpp"
+#include "timeline/replaced.hpp"
 
 namespace kymo::exchange {
 namespace {
@@ -170,10 +171,12 @@ std::vector<std::string> write_openmetrics(const Timeline& timeline, base::Outpu
 }
 
 void LiveOpenMetrics::follow() {
-  if (timeline_) {
+  if (timeline_ && !timeline::is_replaced(*timeline_)) {
     timeline_->refresh();
   } else {
     timeline_.emplace(open_());
+    latest_ = {};
+    blocks_read_.clear();
   }
   blocks_read_.resize(timeline_->capture_count());
   std::vector<std::size_t> read = blocks_read_;

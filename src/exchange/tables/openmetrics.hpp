@@ -40,7 +40,7 @@ class LatestSamples {
 };
 
 /// Captures for a scraper, while they grow: every metric's latest sample, and the durations of frames, sites and spans
-/// as summaries over the whole recording. Thread-safe.
+/// as summaries over the whole recording. Once another capture lies at a path, that one is read. Thread-safe.
 ///
 /// The first text costs a pass over all samples. Later ones read what was appended, and the events that the file's
 /// summaries do not cover yet, about a second's. A request that comes earlier than ten times as long as the last text
@@ -48,7 +48,7 @@ class LatestSamples {
 class LiveOpenMetrics {
  public:
   using Opener = std::function<Timeline()>;
-  /// Opens the captures at the first text.
+  /// Opens the captures at the first text, and again once one was replaced.
   explicit LiveOpenMetrics(Opener open) : open_(std::move(open)) {}
 
   /// The whole text. Throws CaptureError if the captures cannot be opened; the next call tries again.
