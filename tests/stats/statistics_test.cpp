@@ -113,6 +113,9 @@ TEST(Statistics, AreTrueWithSummariesAndWithout) {
       const stats::Statistics summed = stats::gather_statistics(timeline);
       expect_true(timeline, summed, model.truth());
       EXPECT_EQ(summed.drops.dropped_scopes, model.truth().dropped_scopes);
+      const auto recorded = std::count_if(model.truth().spans.begin(), model.truth().spans.end(),
+                                          [](const TrueSpan& span) { return span.name.rfind("site", 0) == 0; });
+      EXPECT_EQ(summed.drops.recorded_scopes, static_cast<std::uint64_t>(recorded)) << "also those that are still open";
       if (is_closed) {
         EXPECT_EQ(summed.blocks_decoded, 0U) << "the summary of the whole capture serves";
       }

@@ -157,12 +157,12 @@ class Gathering {
   void take_drops(const Source& source, const capture::Summary& total, bool is_whole) {
     std::map<TrackId, TrackTotals> all;
     for (const capture::TrackSummary& track : total.tracks) {
-      all[track.id] = {track.id, 0, track.dropped_scopes, track.dropped_others, 0};
+      all[track.id] = {track.id, track.open.size(), track.dropped_scopes, track.dropped_others, 0};
     }
     for (const TrackTotals& closing : source.reader().end().tracks) {
       if (is_whole && closing.dropped_scopes + closing.dropped_others != 0) {
         TrackTotals& known = all[closing.track];
-        known = {closing.track, 0, std::max(known.dropped_scopes, closing.dropped_scopes),
+        known = {closing.track, known.recorded_scopes, std::max(known.dropped_scopes, closing.dropped_scopes),
                  std::max(known.dropped_others, closing.dropped_others), 0};
       }
     }
