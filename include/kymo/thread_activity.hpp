@@ -1,4 +1,4 @@
-// What each thread did in all, as the kernel told it, whether or not it has scopes.
+// What each thread did in all, as the kernel told it, whether or not it has scopes; and what threads did in scopes.
 //
 //     for (const kymo::ThreadActivity& thread : kymo::read_thread_activity(timeline)) {
 //       use(thread.name, thread.times, thread.migrations, thread.minor_faults);
@@ -32,5 +32,18 @@ struct ThreadActivity {
 /// samples. Throws as read_statistics() does.
 [[nodiscard]] KYMO_API std::vector<ThreadActivity> read_thread_activity(const Timeline& timeline,
                                                                         const SelectionOptions& part = {});
+
+/// What threads did in those of a site's completed scopes in which their run states are known throughout.
+struct SiteRunTimes {
+  std::uint64_t scopes = 0;
+  std::int64_t total_ns = 0;  ///< their durations
+  RunTimes times;             ///< add up to total_ns
+};
+
+/// A row for each site of read_statistics() with these arguments. None if no run states were recorded. Costs a pass over
+/// the timeline.
+[[nodiscard]] KYMO_API std::vector<SiteRunTimes> read_run_times(const Timeline& timeline, const Statistics& statistics,
+                                                                const SelectionOptions& part = {},
+                                                                bool by_process = false);
 
 }  // namespace kymo

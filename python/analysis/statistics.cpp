@@ -10,6 +10,7 @@
 
 #include <kymo/energy.hpp>
 #include <kymo/statistics.hpp>
+#include <kymo/thread_activity.hpp>
 
 #include "capture.hpp"
 #include "ids.hpp"
@@ -54,9 +55,25 @@ nb::dict make_site(const SiteDeclaration& site) {
   return row;
 }
 
-nb::list make_sites(const Timeline& timeline, const Statistics& statistics, bool by_process) {
+/// None where nothing is known, which is not 0.
+nb::object make_run_times(const SiteRunTimes& known) {
+  if (known.scopes == 0) {
+    return nb::none();
+  }
+  nb::dict row;
+  row["scopes"] = known.scopes;
+  row["total_ns"] = known.total_ns;
+  row["running_ns"] = known.times.running_ns;
+  row["runnable_ns"] = known.times.runnable_ns;
+  row["blocked_ns"] = known.times.blocked_ns;
+  return row;
+}
+
+nb::list make_sites(const Timeline& timeline, const Statistics& statistics, const std::vector<SiteRunTimes>& run_times,
+                    bool by_process) {
   nb::list list;
-  for (const SiteStatistics& site : statistics.sites) {
+  for (std::size_t i = 0; i < statistics.sites.size(); ++i) {
+    const SiteStatistics& site = statistics.sites[i];
     const SiteDeclaration& declared = timeline.site(site.site);
     nb::dict row = make_site(declared);
     put_process(timeline, by_process, declared.process, site.processes, row);
@@ -64,6 +81,9 @@ nb::list make_sites(const Timeline& timeline, const Statistics& statistics, bool
     row["self_ns"] = site.self_ns;
     row["unbalanced"] = site.unbalanced;
     row["self_is_bound"] = site.self_is_bound;
+    if (!run_times.empty()) {
+      row["run_states"] = make_run_times(run_times[i]);
+    }
     list.append(row);
   }
   return list;
@@ -146,10 +166,12 @@ nb::dict statistics_of(const SnapshotHandle& snapshot, std::int64_t start_ns, st
                        std::optional<std::uint64_t> phase, bool by_process) {
   const Timeline& timeline = *snapshot.timeline;
   Statistics statistics;
+  std::vector<SiteRunTimes> run_times;
   {
     const nb::gil_scoped_release release;
     const SelectionOptions part = make_selection(start_ns, end_ns, std::move(sites), std::move(threads), frames, phase);
     statistics = read_statistics(timeline, part, by_process, true);
+    run_times = read_run_times(timeline, statistics, part, by_process);
   }
   nb::list streams;
   for (const FrameStatistics& stream : statistics.frame_streams) {
@@ -163,7 +185,7 @@ nb::dict statistics_of(const SnapshotHandle& snapshot, std::int64_t start_ns, st
   nb::dict all;
   all["start_ns"] = timeline.range().start_ns;
   all["end_ns"] = timeline.range().end_ns;
-  all["sites"] = make_sites(timeline, statistics, by_process);
+  all["sites"] = make_sites(timeline, statistics, run_times, by_process);
   all["spans"] = make_spans(timeline, statistics);
   all["frame_streams"] = streams;
   all["metrics"] = make_metrics(timeline, statistics, by_process);

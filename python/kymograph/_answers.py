@@ -91,7 +91,7 @@ class Answers:
         by_process: bool = False,
     ) -> Statistics:
         """
-        Compute statistics: the numbers of ``kymo stats --json``.
+        Compute statistics: the numbers of ``kymo stats --json``, without its ``warnings`` and ``damage``.
 
         Parameters
         ----------

@@ -36,20 +36,28 @@ class _Place(TypedDict):
     line: int
 
 
-class SiteRow(_Place, _OfProcesses, _Durations):
-    """The scopes of a site."""
-
-    self_ns: int
-    unbalanced: int
-    self_is_bound: int
-
-
 class RunStates(TypedDict):
     """How long a thread computed, was pushed off its CPU, and was blocked, as far as that is known."""
 
     running_ns: int
     runnable_ns: int
     blocked_ns: int
+
+
+class SiteRunStates(RunStates):
+    """Those of the scopes in which they are known throughout: how many, and how long."""
+
+    scopes: int
+    total_ns: int
+
+
+class SiteRow(_Place, _OfProcesses, _Durations):
+    """The scopes of a site; with `run_states` if any were recorded, None if not of these scopes."""
+
+    self_ns: int
+    unbalanced: int
+    self_is_bound: int
+    run_states: NotRequired[SiteRunStates | None]
 
 
 class ThreadActivity(TypedDict):

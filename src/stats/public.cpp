@@ -14,6 +14,7 @@
 #include "stats/compare/side_samples.hpp"
 #include "stats/energy/energy.hpp"
 #include "stats/energy/function_energy.hpp"
+#include "stats/statistics/site_run_times.hpp"
 #include "stats/statistics/statistics.hpp"
 #include "stats/statistics/thread_activity.hpp"
 
@@ -28,6 +29,20 @@ Statistics read_statistics(const Timeline& timeline, const SelectionOptions& par
   how.by_process = by_process;
   how.selection = stats::Selection(timeline, part);
   return stats::gather_statistics(timeline, how);
+}
+
+std::vector<SiteRunTimes> read_run_times(const Timeline& timeline, const Statistics& statistics,
+                                         const SelectionOptions& part, bool by_process) {
+  stats::RunTimesOptions how;
+  how.by_process = by_process;
+  how.selection = stats::Selection(timeline, part);
+  stats::RunTimesOfSites found = stats::gather_run_times(timeline, how);
+  std::vector<SiteRunTimes> rows(found.empty() ? 0 : statistics.sites.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const SiteRunTimes* const known = found.find(statistics.sites[i].site);
+    rows[i] = known != nullptr ? *known : SiteRunTimes();
+  }
+  return rows;
 }
 
 EnergyStatistics read_energy(const Timeline& timeline, bool by_process, const std::vector<std::string>& power_sources,

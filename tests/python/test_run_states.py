@@ -70,6 +70,7 @@ def test_spans_have_the_times_that_stats_has_and_the_clock_of_their_thread(
     path, used = recorded
     rows = {row["name"]: row for row in json.loads(command("stats", "--json", path))["sites"]}
     with kymo.open(path) as capture:
+        assert {row["name"]: row for row in capture.stats()["sites"]} == rows
         spans = capture.spans
         for name, cpu_ns in used.items():
             chosen = spans[spans.name == name]

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include <kymo/thread_activity.hpp>
 #include <kymo/thread_states.hpp>
 #include <kymo/timeline.hpp>
 
@@ -13,12 +14,7 @@
 
 namespace kymo::stats {
 
-/// The scopes of a site whose thread's states are known throughout.
-struct SiteRunTimes {
-  std::uint64_t scopes = 0;
-  std::int64_t total_ns = 0;  ///< their durations
-  RunTimes times;             ///< add up to total_ns
-};
+using kymo::SiteRunTimes;
 
 /// A row for each site with such scopes.
 class RunTimesOfSites {
