@@ -10,6 +10,7 @@
 
 #include "command_fixture.hpp"
 #include "stats/power_recording.hpp"
+#include "support/flight_recording.hpp"
 
 namespace kymo::test {
 namespace {
@@ -418,6 +419,17 @@ TEST_F(StatsViews, AFigureThatIsMissingIsNotZero) {
   const std::string section =
       page.substr(page.find("id=\"frames\""), page.find("id=\"metrics\"") - page.find("id=\"frames\""));
   EXPECT_EQ(section.find("0 ns"), section.rfind("0 ns")) << "the total alone: " << section;
+}
+
+TEST_F(StatsViews, WhatAFlightRecorderLetGoIsSaidAndIsNoPartOfTheRun) {
+  write("flight.kymo", FlightRecording::capture());
+  const std::regex said("flight.kymo: 27[01] ms of 3(49|50) ms are not in it");
+  const CommandResult text = kymo({"stats", "flight.kymo"});
+  EXPECT_TRUE(std::regex_search(text.err, said)) << text.err;
+  EXPECT_NE(text.out.find("79.0 ms, "), std::string::npos) << text.out;
+  for (const Json& json : {json_of({"flight.kymo"}), Json::parse(kymo({"info", "--json", "flight.kymo"}).out)}) {
+    EXPECT_TRUE(std::regex_search(json["warnings"][0].get<std::string>(), said)) << json["warnings"];
+  }
 }
 
 TEST_F(StatsViews, SpansWhoseGpuTimesAreNotKnownAreCountedAndHaveNoDurations) {

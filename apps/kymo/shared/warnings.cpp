@@ -25,6 +25,7 @@
 #include "capture/read/source_losses.hpp"
 #include "capture/recover/spool_file.hpp"
 #include "stats/common/power_curve.hpp"
+#include "timeline/holes.hpp"
 #include "timeline/source.hpp"
 
 namespace kymo::command {
@@ -179,10 +180,27 @@ std::string describe_end(const CaptureReader& capture) {
       was_killed ? "" : " or could not write on (a full disk), and what it had not written by then is missing");
 }
 
+/// Stretches of which nothing is in the file.
+void warn_of_holes(const timeline::Source& source, Warnings& warnings) {
+  double missing_ns = 0;
+  for (const TimeRange hole : timeline::holes_of(source)) {
+    missing_ns += 1e9 * stats::seconds_between(hole.start_ns, hole.end_ns);
+  }
+  if (missing_ns > 0) {
+    const TimeRange range = source.range();
+    warnings.texts.push_back(fmt::format(
+        "{}: {} of {} are not in it: blocks are missing there, as between triggers of a flight recorder (KYMO_KEEP)",
+        printable(source.reader().path()), format_duration(missing_ns),
+        format_duration(1e9 * stats::seconds_between(range.start_ns, range.end_ns))));
+  }
+}
+
 void warn_of_damage(const timeline::Source& source, Warnings& warnings) {
   const CaptureReader& capture = source.reader();
   const std::vector<Damage> damages = damages_of(source);
-  if (!damages.empty()) {
+  if (damages.empty()) {
+    warn_of_holes(source, warnings);
+  } else {
     warnings.is_damaged = true;
     const DamageTotals totals = add_up(capture, damages);
     warnings.texts.push_back(describe_damage(source, damages, totals));

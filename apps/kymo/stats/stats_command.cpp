@@ -16,6 +16,8 @@
 #include "apps/kymo/stats/stats_table.hpp"
 #include "apps/kymo/stats/stats_views.hpp"
 #include "stats/common/power_curve.hpp"
+#include "timeline/holes.hpp"
+#include "timeline/source.hpp"
 
 namespace kymo::command {
 
@@ -118,12 +120,20 @@ void filter(const Timeline& timeline, const std::vector<std::string>& patterns, 
   }
 }
 
-/// The length of the selected part of the recording.
-double length_of(const Timeline& timeline, const stats::Selection& selection) {
-  const TimeRange whole = timeline.range();
-  const TimeRange part = selection.range();
+double length_within(TimeRange whole, TimeRange part) {
   const std::int64_t start_ns = std::max(whole.start_ns, part.start_ns);
   return 1e9 * stats::seconds_between(start_ns, std::max(start_ns, std::min(whole.end_ns, part.end_ns)));
+}
+
+/// The length of the selected part of the recording, without what a flight recorder let go.
+double length_of(const Timeline& timeline, const stats::Selection& selection) {
+  double length_ns = length_within(timeline.range(), selection.range());
+  if (const auto sources = timeline::sources_of(timeline); sources.size() == 1) {
+    for (const TimeRange hole : timeline::holes_of(*sources.front())) {
+      length_ns -= length_within(hole, selection.range());
+    }
+  }
+  return length_ns;
 }
 
 FirstScreen gather_first_screen(const Timeline& timeline, const StatsOptions& options,
