@@ -306,6 +306,22 @@ TEST_F(CommandLine, DropsAreOnTop) {
   EXPECT_EQ(stats.substr(0, stats.find('\n')), info.substr(0, info.find('\n'))) << "scopes that are open count as well";
 }
 
+TEST_F(CommandLine, SeveralCapturesOfAProcessAreOneProcess) {
+  std::filesystem::create_directory(file_named("all"));
+  static_cast<void>(make_capture("all/1.kymo", {.seed = 1, .pid = 5}));
+  static_cast<void>(make_capture("all/2.kymo", {.seed = 2, .start_ns = 900'000'000'000, .pid = 5}));
+  const std::string one = kymo({"stats", "all/1.kymo"}).out;
+  const std::string both = kymo({"stats", "all"}).out;
+  EXPECT_NE(one.find(" on 3 threads, "), std::string::npos) << one;
+  EXPECT_NE(both.find(" on 3 threads, "), std::string::npos) << both;
+  static_cast<void>(make_capture("all/3.kymo", {.seed = 2, .pid = 6}));
+  const std::string three = kymo({"stats", "all"}).out;
+  EXPECT_NE(three.find(" in 2 processes, "), std::string::npos) << three;
+  const auto json = nlohmann::json::parse(kymo({"stats", "--json", "all"}).out);
+  EXPECT_EQ(json["sites"][0]["processes"], 2);
+  EXPECT_EQ(json["metrics"][0]["processes"], 2);
+}
+
 TEST_F(CommandLine, InAPipeThereIsNoProgressBar) {
   static_cast<void>(make_capture("a.kymo", {.seed = 9, .steps = 4000}));
   const CommandResult result = kymo({"stats", "--decode", "a.kymo"});

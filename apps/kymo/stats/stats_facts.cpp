@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <set>
-#include <vector>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "apps/kymo/shared/units.hpp"
+#include "stats/common/system_processes.hpp"
 
 namespace kymo::command {
 
@@ -53,13 +55,37 @@ std::string machine_of(const TimelineProcess& process) {
   return text;
 }
 
+namespace {
+
+/// Threads that recorded scopes. One that several captures name by its id counts once.
+std::size_t count_recording_threads(const Timeline& timeline) {
+  const stats::SystemProcesses processes(timeline);
+  std::set<std::pair<ProcessId, std::uint64_t>> threads;
+  std::size_t others = 0;
+  for (const TrackTotals& total : timeline.totals()) {
+    const TrackDeclaration& track = timeline.track(total.track);
+    if (total.recorded_scopes == 0 || track.role != TrackRole::plain) {
+      continue;
+    }
+    if (track.os_thread_id == 0) {
+      ++others;
+    } else {
+      threads.emplace(processes.of(track.process), track.os_thread_id);
+    }
+  }
+  return threads.size() + others;
+}
+
+}  // namespace
+
 std::size_t count_recording_processes(const Timeline& timeline) {
+  const stats::SystemProcesses processes(timeline);
   std::set<ProcessId> recording;
   for (const SiteDeclaration& site : timeline.declarations().sites) {
-    recording.insert(site.process);
+    recording.insert(processes.of(site.process));
   }
   for (const FrameStreamDeclaration& stream : timeline.declarations().frame_streams) {
-    recording.insert(stream.process);
+    recording.insert(processes.of(stream.process));
   }
   return recording.size();
 }
@@ -69,16 +95,12 @@ std::string describe_scopes(const Timeline& timeline, const stats::Statistics& s
   for (const stats::SiteStatistics& site : statistics.sites) {
     scopes += site.durations.count;
   }
-  const std::vector<TrackTotals> totals = timeline.totals();
-  const auto threads = std::count_if(totals.begin(), totals.end(), [&timeline](const TrackTotals& total) {
-    return total.recorded_scopes != 0 && timeline.track(total.track).role == TrackRole::plain;
-  });
+  const std::size_t threads = count_recording_threads(timeline);
   if (scopes == 0 && threads == 0) {
     return "no scopes";
   }
   const std::size_t processes = count_recording_processes(timeline);
-  return fmt::format("{} on {}{}", format_plural(scopes, "scope"),
-                     format_plural(static_cast<std::uint64_t>(threads), "thread"),
+  return fmt::format("{} on {}{}", format_plural(scopes, "scope"), format_plural(threads, "thread"),
                      processes > 1 ? " in " + format_plural(processes, "process") : "");
 }
 

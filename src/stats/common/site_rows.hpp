@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -12,6 +13,7 @@
 #include <kymo/timeline.hpp>
 
 #include "capture/summary/keyed_table.hpp"
+#include "stats/common/system_processes.hpp"
 
 namespace kymo::stats {
 
@@ -20,13 +22,13 @@ class SiteRows {
  public:
   struct Row {
     SiteId site;  ///< the first one
-    std::size_t processes = 0;
-    ProcessId last_process;
+    std::set<ProcessId> processes;
   };
 
   /// Sites of different processes are joined if name, function, file and line are equal, unless processes are kept
   /// apart.
-  SiteRows(const Timeline& timeline, bool by_process) : timeline_(timeline), by_process_(by_process) {}
+  SiteRows(const Timeline& timeline, bool by_process)
+      : timeline_(timeline), processes_(timeline), by_process_(by_process) {}
 
   std::uint32_t row_of(SiteId site) {
     Known& known = known_[site];
@@ -54,15 +56,14 @@ class SiteRows {
                                             declared.function, declared.file, declared.line);
     const auto [place, is_new] = places_.try_emplace(key, static_cast<std::uint32_t>(rows_.size()));
     if (is_new) {
-      rows_.push_back({site, 0, {}});
+      rows_.push_back({site, {}});
     }
-    Row& row = rows_[place->second];
-    row.processes += row.last_process == declared.process && row.processes != 0 ? 0U : 1U;
-    row.last_process = declared.process;
+    rows_[place->second].processes.insert(processes_.of(declared.process));
     return place->second;
   }
 
   const Timeline& timeline_;
+  SystemProcesses processes_;
   bool by_process_;
   capture::KeyedTable<Known> known_;
   std::map<Key, std::uint32_t> places_;

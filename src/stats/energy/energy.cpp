@@ -12,6 +12,7 @@
 #include "base/system/unresolved.hpp"
 #include "capture/merge/id_translation.hpp"
 #include "stats/common/site_rows.hpp"
+#include "stats/common/system_processes.hpp"
 #include "stats/energy/sharing_threads.hpp"
 #include "stats/statistics/scope_order.hpp"
 
@@ -257,7 +258,7 @@ class EnergyGathering {
     for (std::uint32_t index = 0; index < rows_.rows().size(); ++index) {
       SiteEnergy site;
       site.site = rows_.rows()[index].site;
-      site.processes = rows_.rows()[index].processes;
+      site.processes = rows_.rows()[index].processes.size();
       site.count = counts_[index].count;
       site.unresolved = counts_[index].unresolved;
       for (const PowerMachine& machine : power_.machines()) {
@@ -302,6 +303,7 @@ class EnergyGathering {
   void put_frames() {
     std::map<std::pair<ProcessId, std::string>, FrameEnergy> rows;
     std::map<std::pair<ProcessId, std::string>, std::set<ProcessId>> owners;
+    const SystemProcesses processes(timeline_);
     for (auto& [stream, marks] : frame_marks_) {
       if (marks.size() < 2) {
         continue;
@@ -312,7 +314,7 @@ class EnergyGathering {
       const PowerMachine& machine = power_.machine_of(declared.process);
       const std::pair<ProcessId, std::string> key(options_.by_process ? declared.process : ProcessId{}, declared.name);
       FrameEnergy& row = rows.try_emplace(key, FrameEnergy{stream, 0, 0, 0, {}, {}}).first->second;
-      owners[key].insert(declared.process);
+      owners[key].insert(processes.of(declared.process));
       row.processes = owners[key].size();
       const std::span<const FrameMark> all(marks);
       for (std::size_t first = 0, end = 0; end <= all.size(); ++end) {

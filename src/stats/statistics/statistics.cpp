@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -11,6 +12,7 @@
 
 #include "capture/format/bytes.hpp"
 #include "capture/summary/totals.hpp"
+#include "stats/common/system_processes.hpp"
 #include "stats/common/value_distribution.hpp"
 #include "timeline/source.hpp"
 
@@ -53,8 +55,7 @@ using Key = std::tuple<ProcessId, std::string, std::string, std::string, std::ui
 template <typename Entry>
 struct Joined {
   decltype(Entry::id) id{};
-  ProcessId last_process;
-  std::size_t processes = 0;
+  std::set<ProcessId> processes;
   Entry entry;
 };
 
@@ -68,14 +69,14 @@ void join(JoinedBy<Entry>& all, Key key, decltype(Entry::id) id, ProcessId proce
   if (joined.id == decltype(Entry::id){}) {
     joined.id = id;
   }
-  joined.processes += joined.last_process == process && joined.processes != 0 ? 0U : 1U;
-  joined.last_process = process;
+  joined.processes.insert(process);
   joined.entry.merge(entry);
 }
 
 class Gathering {
  public:
-  Gathering(const Timeline& timeline, const StatisticsOptions& options) : timeline_(timeline), options_(options) {}
+  Gathering(const Timeline& timeline, const StatisticsOptions& options)
+      : timeline_(timeline), options_(options), processes_(timeline) {}
 
   Statistics run() {
     const auto sources = timeline::sources_of(timeline_);
@@ -183,7 +184,7 @@ class Gathering {
         continue;
       }
       join(sites_, key(declared.process, id.value(), declared.name, declared.function, declared.file, declared.line),
-           id, declared.process, site);
+           id, processes_.of(declared.process), site);
     }
     for (const capture::SpanNameSummary& span : total.span_names) {
       const NameId id = source.find(span.id);
@@ -195,7 +196,8 @@ class Gathering {
       if (!stream.empty()) {
         const FrameStreamId id = source.find(stream.id);
         const FrameStreamDeclaration& declared = timeline_.frame_stream(id);
-        join(frame_streams_, key(declared.process, id.value(), declared.name, "", "", 0), id, declared.process, stream);
+        join(frame_streams_, key(declared.process, id.value(), declared.name, "", "", 0), id,
+             processes_.of(declared.process), stream);
       }
     }
     for (capture::MetricSummary metric : total.metrics) {
@@ -208,7 +210,7 @@ class Gathering {
         if (const auto values = values_.find(metric.id); values != values_.end()) {
           distributions_[its_key].merge(values->second);
         }
-        join(metrics_, std::move(its_key), id, declared.process, metric);
+        join(metrics_, std::move(its_key), id, processes_.of(declared.process), metric);
       }
     }
   }
@@ -218,7 +220,7 @@ class Gathering {
     for (const MetricDeclaration& declared : timeline_.declarations().metrics) {
       Key its_key = key_of(declared.id, declared);
       if (const auto known = metrics_.find(its_key); known == metrics_.end() || known->second.entry.empty()) {
-        join(metrics_, std::move(its_key), declared.id, declared.process, capture::MetricSummary{});
+        join(metrics_, std::move(its_key), declared.id, processes_.of(declared.process), capture::MetricSummary{});
       }
     }
   }
@@ -243,7 +245,7 @@ class Gathering {
   void put_sites() {
     for (const auto& [key, joined] : sites_) {
       result_.sites.push_back(statistics_of(joined.id, joined.entry, options_.keeps_histograms));
-      result_.sites.back().processes = joined.processes;
+      result_.sites.back().processes = joined.processes.size();
     }
     by_falling_total(result_.sites);
   }
@@ -255,7 +257,7 @@ class Gathering {
     by_falling_total(result_.spans);
     for (const auto& [key, joined] : frame_streams_) {
       result_.frame_streams.push_back(
-          {joined.id, joined.processes, statistics_of(joined.entry.frame_times, options_.keeps_histograms)});
+          {joined.id, joined.processes.size(), statistics_of(joined.entry.frame_times, options_.keeps_histograms)});
     }
     for (const auto& [key, joined] : metrics_) {
       const capture::MetricSummary& metric = joined.entry;
@@ -264,7 +266,7 @@ class Gathering {
       };
       MetricStatistics row;
       row.metric = joined.id;
-      row.processes = joined.processes;
+      row.processes = joined.processes.size();
       row.count = metric.count;
       row.min = known(metric.min);
       row.mean = metric.sum / static_cast<double>(metric.count);
@@ -288,6 +290,7 @@ class Gathering {
 
   const Timeline& timeline_;
   const StatisticsOptions& options_;
+  SystemProcesses processes_;
   Statistics result_;
   JoinedBy<capture::SiteSummary> sites_;
   JoinedBy<capture::SpanNameSummary> spans_;
