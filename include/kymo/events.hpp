@@ -231,7 +231,7 @@ struct EventBatch {
   std::vector<SpanEvent> spans;
   std::vector<ArgumentValue> span_arguments;
   std::vector<AsyncBegin> async_begins;
-  std::vector<FrameMark> frame_marks;
+  std::vector<FrameMark> frame_marks;  ///< of each stream by ascending time
   std::vector<SampleRun> samples;
   std::vector<StateRun> states;
   std::vector<ThreadWake> wakes;

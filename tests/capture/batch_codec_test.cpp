@@ -142,6 +142,30 @@ TEST(BatchCodec, OneBatchObjectServesManyBlocks) {
   }
 }
 
+TEST(BatchCodec, SamplesAndFrameMarksComeInOrderOfTimeWithWhatBelongsToThem) {
+  EventBatch batch;
+  // Two threads recorded one metric and marked one stream. Another metric shares the times.
+  batch.samples = {{MetricId{1}, {10, 30, 50, 20, 30}, {1, 3, 5, 2, 4}, {0, SampleRun::stale, 0, SampleRun::stale, 0}},
+                   {MetricId{2}, {10, 30, 50, 20, 30}, {-1, -3, -5, -2, -4}, {}}};
+  batch.frame_marks = {
+      {FrameStreamId{1}, TrackId{1}, 10}, {FrameStreamId{1}, TrackId{1}, 30}, {FrameStreamId{1}, TrackId{2}, 20}};
+  ByteBuffer raw;
+  BatchEncoder(Packing::bits).encode(batch, raw);
+  const EventBatch decoded = decode(raw, batch);
+  const std::vector<std::int64_t> times{10, 20, 30, 30, 50};
+  ASSERT_EQ(decoded.samples.size(), 2U);
+  EXPECT_EQ(decoded.samples[0].times_ns, times);
+  EXPECT_EQ(decoded.samples[0].values, (std::vector<double>{1, 2, 3, 4, 5}));
+  EXPECT_EQ(decoded.samples[0].flags, (std::vector<std::uint8_t>{0, SampleRun::stale, SampleRun::stale, 0, 0}));
+  EXPECT_EQ(decoded.samples[1].times_ns, times);
+  EXPECT_EQ(decoded.samples[1].values, (std::vector<double>{-1, -2, -3, -4, -5}));
+  EXPECT_TRUE(decoded.samples[1].flags.empty());
+  ASSERT_EQ(decoded.frame_marks.size(), 3U);
+  EXPECT_EQ(decoded.frame_marks[1].track, TrackId{2});
+  EXPECT_EQ(decoded.frame_marks[1].time_ns, 20);
+  EXPECT_EQ(decoded.frame_marks[2].time_ns, 30);
+}
+
 TEST(BatchCodec, PartsLeaveTheRestEmpty) {
   BatchSource source(9);
   EventBatch batch;

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <sstream>
 
+#include "base/order.hpp"
+
 namespace kymo::test {
 
 std::uint64_t BatchSource::number() {
@@ -142,6 +144,7 @@ EventBatch BatchSource::wild(std::size_t rows) {
   for (std::size_t i = count(); i > 0; --i) {
     batch.clock_uncertainties.push_back({time(), time(), time()});
   }
+  base::put_in_time_order(batch);
   return batch;
 }
 

@@ -162,6 +162,24 @@ TEST_F(ArrowStream, SampledStacksAndWaitsAreRows) {
   EXPECT_EQ(column("time_ns"), (Numbers{2'000}));
 }
 
+TEST_F(ArrowStream, SamplesOfATimeAreAllWithinItThoughAFileHasThemThreadByThread) {
+  capture::CaptureWriterOptions options;
+  options.declarations.processes.push_back({ProcessId{1}, 50, "here", "boot", "", "program"});
+  options.declarations.metrics.push_back({MetricId{1}, MetricKind::gauge, ProcessId{1}, "load", "1", "", {}});
+  EventBatch batch;
+  batch.end_ns = 600;
+  batch.samples = {{MetricId{1}, {100, 300, 500, 200, 400, 600}, {1, 3, 5, 2, 4, 6}, {}}};
+  capture::CaptureWriter writer(directory_ / "threads.kymo", std::move(options));
+  writer.write(batch);
+  writer.finish();
+  ArrowQuery query;
+  query.table = ArrowTable::metrics;
+  query.columns = {"time_ns"};
+  query.range = {200, 401};
+  EXPECT_EQ(read_column<std::int64_t>(std::make_shared<const Timeline>(directory_ / "threads.kymo"), query),
+            (std::vector<std::int64_t>{200, 300, 400}));
+}
+
 TEST_F(ArrowStream, WhatCannotBeOpenedIsToldToC) {
   ArrowArrayStream stream{};
   std::array<char, 16> error{};

@@ -227,6 +227,26 @@ bool knows_the_thread(const MemorySink& sink) {
   });
 }
 
+TEST_F(CollectorTest, WhatThreadsRecordInTurnReachesASinkInOrderOfTime) {
+  const auto record_one = [](double value) {
+    record_metric("load", value);
+    frame_mark("turns");
+  };
+  record_one(1);
+  std::thread([&] { record_one(2); }).join();
+  record_one(3);
+  const std::vector<EventBatch> batches = recorded();
+  EXPECT_EQ(test::values_of(batches, "load"), (std::vector<double>{1, 2, 3}));
+  std::vector<std::int64_t> times_ns;
+  for (const EventBatch& batch : batches) {
+    for (const FrameMark& mark : batch.frame_marks) {
+      times_ns.push_back(mark.time_ns);
+    }
+  }
+  EXPECT_EQ(times_ns.size(), 3U);
+  EXPECT_TRUE(std::is_sorted(times_ns.begin(), times_ns.end()));
+}
+
 TEST_F(CollectorTest, EachSinkReceivesWhatIsObservedUntilItGoes) {
   Recorder& recorder = Recorder::instance();
   asked.clear();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/event_lists.hpp"
+#include "base/order.hpp"
 #include "capture/format/declarations_codec.hpp"
 #include "capture/format/row_columns.hpp"
 
@@ -398,6 +399,7 @@ void decode_batch(std::span<const std::byte> payload, std::int64_t start_ns, std
   batch.runs.resize(scope_runs);
   batch.samples.resize(sample_runs);
   batch.states.resize(state_runs);
+  base::put_in_time_order(batch);  // other writers may leave them in any order
   check_references(batch);
 }
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/order.hpp"
 #include "capture/read/source_losses.hpp"
 #include "capture/write/unwritten.hpp"
 #include "record/names/declaration_reader.hpp"
@@ -273,6 +274,7 @@ std::vector<std::string> SpoolReader::decode(CaptureCoverage coverage,
     if (batch.start_ns > batch.end_ns) {
       batch.start_ns = batch.end_ns = last_seen_alive_ns();
     }
+    base::put_in_time_order(batch);
     on_batch(batch);
     if (current != nullptr) {
       current->forget_run(batch);

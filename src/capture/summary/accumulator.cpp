@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/order.hpp"
 #include "base/time_math.hpp"
-#include "capture/summary/order.hpp"
 
 namespace kymo::capture {
 
@@ -60,12 +60,12 @@ void SummaryAccumulator::add_spans(const EventBatch& batch) {
 
 void SummaryAccumulator::add_frames(const EventBatch& batch) {
   // Marks of several threads are grouped by thread.
-  std::vector<Ordered> order;
+  std::vector<base::Ordered> order;
   for (const FrameMark& mark : batch.frame_marks) {
-    order.push_back({order_key(mark.time_ns), order.size()});
+    order.push_back({base::order_key(mark.time_ns), order.size()});
   }
-  put_in_order(order);
-  for (const Ordered& next : order) {
+  base::put_in_order(order);
+  for (const base::Ordered& next : order) {
     const FrameMark& mark = batch.frame_marks[next.place];
     if (mark.is_break) {
       last_marks_ns_.erase(mark.stream);

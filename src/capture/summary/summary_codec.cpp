@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/order.hpp"
 #include "capture/format/bytes.hpp"
-#include "capture/summary/order.hpp"
 #include "capture/summary/summary.hpp"
 
 namespace kymo::capture {
@@ -53,7 +53,7 @@ void append_section(ByteBuffer& out, Section section, const ByteBuffer& bytes) {
 /// entry).
 template <typename Entry, typename AppendEntry>
 void append_table(ByteBuffer& out, Section section, const KeyedTable<Entry>& table, AppendEntry&& append_entry) {
-  std::vector<Ordered> order;
+  std::vector<base::Ordered> order;
   std::size_t place = 0;
   for (const Entry& entry : table) {
     if (!entry.empty()) {
@@ -64,11 +64,11 @@ void append_table(ByteBuffer& out, Section section, const KeyedTable<Entry>& tab
   if (order.empty()) {
     return;
   }
-  put_in_order(order);
+  base::put_in_order(order);
   ByteBuffer bytes;
   bytes.append_varint(order.size());
   std::uint64_t before = 0;
-  for (const Ordered& next : order) {
+  for (const base::Ordered& next : order) {
     bytes.append_varint(next.key - std::exchange(before, next.key));
     append_entry(bytes, table.begin()[static_cast<std::ptrdiff_t>(next.place)]);
   }

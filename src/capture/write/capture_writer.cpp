@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "base/event_lists.hpp"
+#include "base/order.hpp"
 #include "capture/format/crc32c.hpp"
 #include "capture/format/declarations_codec.hpp"
 #include "capture/format/frame_breaks.hpp"
-#include "capture/summary/order.hpp"
 
 namespace kymo::capture {
 namespace {
@@ -195,7 +195,7 @@ void CaptureWriter::write_ended_tracks() {
     return;
   }
   std::vector<TrackId> ids = ended_tracks_.take();
-  put_in_order(ids);
+  base::put_in_order(ids);
   Declarations called;
   CaptureEnd totals;
   for (const TrackId id : ids) {
@@ -408,7 +408,7 @@ void CaptureWriter::put_end() {
   for (const auto& [track, totals] : totals_) {
     ids.push_back(track);
   }
-  put_in_order(ids);
+  base::put_in_order(ids);
   for (const TrackId id : ids) {
     end.tracks.push_back(totals_.at(id));
   }

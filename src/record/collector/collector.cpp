@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/append.hpp"
+#include "base/order.hpp"
 #include "base/system/message.hpp"
 #include "record/clock/clock.hpp"
 #include "record/collector/parts.hpp"
@@ -332,6 +333,7 @@ void Collector::hand_on() {
     cover(batch_, now_ns);
   }
   state_every_track(false);
+  base::put_in_time_order(batch_);
   step(CollectorStep::decoded);
   give_to_sinks([this](Sink& sink) { sink.write(batch_); });
   step(CollectorStep::written);

@@ -252,9 +252,12 @@ class RunSamples {
           metric.values->add(rate);
         }
       }
-      metric.has_last = true;
-      metric.last_ns = run.times_ns[i];
-      metric.last = run.values[i];
+      // Of several threads' samples some are a block late.
+      if (!metric.has_last || elapsed_s >= 0) {
+        metric.has_last = true;
+        metric.last_ns = run.times_ns[i];
+        metric.last = run.values[i];
+      }
     }
   }
 

@@ -33,9 +33,12 @@ class Sampling {
     if (!std::isnan(value)) {
       spread(values, time_ns, value);
     }
-    values.last_ns = time_ns;
-    values.last = sample;
-    values.has_last = true;
+    // Of several threads' samples some are a block late.
+    if (!values.has_last || time_ns >= values.last_ns) {
+      values.last_ns = time_ns;
+      values.last = sample;
+      values.has_last = true;
+    }
   }
 
  private:

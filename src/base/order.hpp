@@ -6,9 +6,10 @@
 #include <cstdint>
 #include <vector>
 
+#include <kymo/events.hpp>
 #include <kymo/ids.hpp>
 
-namespace kymo::capture {
+namespace kymo::base {
 
 /// An entry to sort: its key, and its position in the original list.
 struct Ordered {
@@ -25,4 +26,8 @@ struct Ordered {
 void put_in_order(std::vector<Ordered>& entries);
 void put_in_order(std::vector<TrackId>& ids);
 
-}  // namespace kymo::capture
+/// Sorts a batch's frame marks and each of its runs of samples by time, equal times by position. The collector takes
+/// one thread after another, and several may mark one stream or record one metric.
+void put_in_time_order(EventBatch& batch);
+
+}  // namespace kymo::base
