@@ -1,11 +1,13 @@
 // Timeline queries other than spans: frames, samples, messages, flows, sync points.
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
 
 #include <kymo/batch_cursor.hpp>
 
+#include "capture/summary/frame_walk.hpp"
 #include "timeline/metric_samples.hpp"
 #include "timeline/timeline_implementation.hpp"
 
@@ -31,78 +33,55 @@ std::vector<Event> gather(const Timeline& timeline, TimeRange range, std::vector
   return found;
 }
 
-struct Mark {
-  std::int64_t time_ns;
-  bool is_break;
-};
-
-/// Appends the stream's marks in one block.
-void take_marks(const Source& source, std::size_t block, FrameStreamId stream, EventBatch& batch,
-                std::vector<Mark>& marks) {
+/// The stream's marks and breaks in a block.
+std::vector<FrameMark> marks_in(const Source& source, std::size_t block, FrameStreamId stream, EventBatch& batch) {
+  std::vector<FrameMark> marks;
   if (source.read(block, BatchParts::others, batch)) {
-    for (const FrameMark& mark : batch.frame_marks) {
-      if (mark.stream == stream) {
-        marks.push_back({mark.time_ns, mark.is_break});
-      }
-    }
+    std::copy_if(batch.frame_marks.begin(), batch.frame_marks.end(), std::back_inserter(marks),
+                 [stream](const FrameMark& mark) { return mark.stream == stream; });
   }
+  return marks;
 }
 
 /// The stream's marks and breaks in the range, with the last one before it and the first one after it, and possibly
-/// more around.
-///
-/// A block is read if its declared range can contain one of them. Once a mark closer to the range is known, blocks
-/// farther away are skipped.
-std::vector<Mark> marks_around(const Source& source, FrameStreamId stream, TimeRange range) {
-  std::vector<Mark> marks;
+/// more around. In the order of the file: between the blocks that reach into the range all are read, as a mark may
+/// count at the time of an earlier one.
+std::vector<FrameMark> marks_around(const Source& source, FrameStreamId stream, TimeRange range) {
+  std::size_t first = 0;
+  std::size_t end = source.block_count();
+  while (first < end && source.end_ns(first) < range.start_ns) {
+    ++first;
+  }
+  while (first < end && source.start_ns(end - 1) >= range.end_ns) {
+    --end;
+  }
   EventBatch batch;
-  std::vector<std::size_t> before;
-  std::vector<std::size_t> after;
-  std::vector<bool> is_read(source.block_count());
-  const auto take = [&](std::size_t block) {
-    if (!is_read[block]) {
-      is_read[block] = true;
-      take_marks(source, block, stream, batch, marks);
-    }
-  };
-  for (std::size_t block = 0; block < source.block_count(); ++block) {
-    if (source.start_ns(block) < range.end_ns && source.end_ns(block) >= range.start_ns) {
-      take(block);
-    }
-    if (source.start_ns(block) <= range.start_ns) {
-      before.push_back(block);
-    }
-    if (source.end_ns(block) >= range.end_ns) {
-      after.push_back(block);
+  std::vector<FrameMark> marks;
+  bool reaches_end = false;
+  for (std::size_t block = first; block < source.block_count() && (block < end || !reaches_end); ++block) {
+    for (const FrameMark& mark : marks_in(source, block, stream, batch)) {
+      marks.push_back(mark);
+      reaches_end = reaches_end || mark.time_ns >= range.end_ns;
     }
   }
-  const auto latest_before = [&] {
-    std::int64_t latest = std::numeric_limits<std::int64_t>::min();
-    for (const Mark& mark : marks) {
-      latest = mark.time_ns <= range.start_ns ? std::max(latest, mark.time_ns) : latest;
+  capture::FrameWalk walk;
+  std::int64_t latest_ns = std::numeric_limits<std::int64_t>::min();
+  for (const FrameMark& mark : marks) {
+    walk.take(mark);
+    if (walk.mark_ns() > range.start_ns) {
+      break;
     }
-    return latest;
-  };
-  const auto earliest_after = [&] {
-    std::int64_t earliest = std::numeric_limits<std::int64_t>::max();
-    for (const Mark& mark : marks) {
-      earliest = mark.time_ns >= range.end_ns ? std::min(earliest, mark.time_ns) : earliest;
+    latest_ns = walk.mark_ns();
+  }
+  for (std::size_t block = first; block-- > 0;) {
+    if (source.end_ns(block) > latest_ns) {
+      const std::vector<FrameMark> before = marks_in(source, block, stream, batch);
+      marks.insert(marks.begin(), before.begin(), before.end());
+      for (const FrameMark& mark : before) {
+        latest_ns = std::max(latest_ns, mark.time_ns);
+      }
     }
-    return earliest;
-  };
-  std::sort(before.begin(), before.end(),
-            [&](std::size_t a, std::size_t b) { return source.end_ns(a) > source.end_ns(b); });
-  for (std::size_t i = 0; i < before.size() && std::min(source.end_ns(before[i]), range.start_ns) > latest_before();
-       ++i) {
-    take(before[i]);
   }
-  std::sort(after.begin(), after.end(),
-            [&](std::size_t a, std::size_t b) { return source.start_ns(a) < source.start_ns(b); });
-  for (std::size_t i = 0; i < after.size() && std::max(source.start_ns(after[i]), range.end_ns) < earliest_after();
-       ++i) {
-    take(after[i]);
-  }
-  std::stable_sort(marks.begin(), marks.end(), [](const Mark& a, const Mark& b) { return a.time_ns < b.time_ns; });
   return marks;
 }
 
@@ -115,13 +94,13 @@ std::vector<Frame> Timeline::frames(FrameStreamId stream, TimeRange range) const
   if (index >= implementation_->sources_.size()) {
     return frames;
   }
-  const std::vector<Mark> marks = marks_around(*implementation_->sources_[index], stream, range);
-  for (std::size_t i = 0; i + 1 < marks.size(); ++i) {
-    const std::int64_t start_ns = marks[i].time_ns;
-    const std::int64_t end_ns = marks[i + 1].time_ns;
-    const bool overlaps = start_ns < range.end_ns && (end_ns > range.start_ns || start_ns >= range.start_ns);
-    if (overlaps && !marks[i].is_break && !marks[i + 1].is_break) {
-      frames.push_back({start_ns, end_ns - start_ns});
+  capture::FrameWalk walk;
+  for (const FrameMark& mark : marks_around(*implementation_->sources_[index], stream, range)) {
+    const bool ends_frame = walk.take(mark);
+    const bool overlaps =
+        walk.start_ns() < range.end_ns && (walk.mark_ns() > range.start_ns || walk.start_ns() >= range.start_ns);
+    if (ends_frame && overlaps) {
+      frames.push_back({walk.start_ns(), walk.duration_ns()});
     }
   }
   return frames;

@@ -204,11 +204,12 @@ TEST(ChromeLanes, FramesStandOnATrackOfTheirStream) {
   first.frame_marks = {
       {FrameStreamId{1}, TrackId{1}, 10}, {FrameStreamId{2}, TrackId{1}, 15}, {FrameStreamId{1}, TrackId{1}, 26}};
   EventBatch second = next_batch(100, 200);
-  second.frame_marks = {
-      {FrameStreamId{1}, TrackId{1}, 143}, {FrameStreamId{2}, TrackId{1}, 150}, {FrameStreamId{1}, TrackId{1}, 140}};
-  const Json events = trace_events({first, second});
+  second.frame_marks = {{FrameStreamId{1}, TrackId{1}, 143}, {FrameStreamId{2}, TrackId{1}, 150}};
+  EventBatch third = next_batch(140, 200);
+  third.frame_marks = {{FrameStreamId{1}, TrackId{2}, 140}};
+  const Json events = trace_events({first, second, third});
   const auto frames = of_phase(events, "X");
-  ASSERT_EQ(frames.size(), 3U);
+  ASSERT_EQ(frames.size(), 4U);
   EXPECT_EQ(frames[0].at("name"), "frame");
   EXPECT_EQ(start_ns(frames[0]), 10);
   EXPECT_EQ(end_ns(frames[0]), 26);
@@ -218,8 +219,10 @@ TEST(ChromeLanes, FramesStandOnATrackOfTheirStream) {
   EXPECT_EQ(frames[1].at("args"), Json({{"number", 2}}));
   EXPECT_EQ(frames[2].at("name"), "physics");
   EXPECT_NE(frames[2].at("tid"), frames[0].at("tid"));
-  ASSERT_EQ(of_phase(events, "i").size(), 1U);
-  EXPECT_EQ(of_phase(events, "i")[0].at("name"), "late frame mark");
+  // A late mark ends a frame without a length.
+  EXPECT_EQ(start_ns(frames[3]), 143);
+  EXPECT_EQ(end_ns(frames[3]), 143);
+  EXPECT_EQ(frames[3].at("args"), Json({{"number", 3}}));
   std::map<std::uint64_t, std::string> names;
   for (const Json& event : of_phase(events, "M")) {
     if (event.at("name") == "thread_name") {

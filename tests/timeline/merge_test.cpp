@@ -178,6 +178,30 @@ TEST(Merge, KeepsFramesSamplesMessagesAndSyncPoints) {
   EXPECT_EQ(merged.sync_points().size(), a.truth().sync_points.size() + b.truth().sync_points.size());
 }
 
+TEST(Merge, KeepsTheFramesOfMarksThatCameLate) {
+  const TemporaryDirectory directory;
+  capture::CaptureWriterOptions options;
+  options.declarations.processes.push_back({ProcessId{1}, 100, "here", "boot", "", "program"});
+  options.declarations.frame_streams.push_back({FrameStreamId{1}, ProcessId{1}, ""});
+  capture::CaptureWriter writer(directory / "a.kymo", std::move(options));
+  for (const std::vector<std::int64_t>& times : {std::vector<std::int64_t>{100, 300}, {200, 400}, {450}}) {
+    EventBatch batch;
+    batch.start_ns = times.front();
+    batch.end_ns = times.back();
+    for (const std::int64_t time_ns : times) {
+      batch.frame_marks.push_back({FrameStreamId{1}, {}, time_ns});
+    }
+    writer.write(batch);
+  }
+  writer.finish();
+  const Timeline merged(capture::merge(paths({directory / "a.kymo"}), directory / "all.kymo").output);
+  std::vector<std::int64_t> durations_ns;
+  for (const Frame& frame : merged.frames(FrameStreamId{1})) {
+    durations_ns.push_back(frame.duration_ns);
+  }
+  EXPECT_EQ(durations_ns, (std::vector<std::int64_t>{200, 0, 100, 50}));
+}
+
 TEST(Merge, StatesHowProcessesOfOtherBootsWereShifted) {
   const RecordingModel a({.seed = 68, .prefix = "a "});
   const RecordingModel b({.seed = 69,

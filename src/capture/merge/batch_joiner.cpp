@@ -51,6 +51,14 @@ bool BatchJoiner::fits(const EventBatch& batch) const {
           most_ns) {
     return false;
   }
+  // The marks of a block are in order of time. One that came late has to stay behind those that were drained before it.
+  const auto is_late = [this](const FrameMark& mark) {
+    const auto last = last_marks_ns_.find(mark.stream);
+    return last != last_marks_ns_.end() && mark.time_ns < last->second;
+  };
+  if (std::any_of(batch.frame_marks.begin(), batch.frame_marks.end(), is_late)) {
+    return false;
+  }
   // If a block in between is missing, only a new batch can state the scopes open at its start.
   return std::all_of(batch.runs.begin(), batch.runs.end(), [this](const ScopeRun& run) {
     if (run_of_.find(run.track) == run_of_.end()) {
@@ -67,6 +75,7 @@ void BatchJoiner::begin() {
     run_of_.clear();
     samples_of_.clear();
     states_of_.clear();
+    last_marks_ns_.clear();
     weight_ = 0;
     std::erase_if(tracks_, [](const auto& track) { return track.second.open.empty(); });
   }
@@ -89,6 +98,10 @@ void BatchJoiner::add(EventBatch& batch) {
   }
   for (SpanEvent& span : batch.spans) {
     span.first_argument += first_argument;
+  }
+  for (const FrameMark& mark : batch.frame_marks) {
+    std::int64_t& last_ns = last_marks_ns_.try_emplace(mark.stream, mark.time_ns).first->second;
+    last_ns = std::max(last_ns, mark.time_ns);
   }
   base::append(joined_.declarations, batch.declarations);
   base::for_each_plain_list([](auto& to, auto& more) { append(to, more); }, joined_, batch);

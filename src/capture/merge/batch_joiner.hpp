@@ -44,8 +44,9 @@ class BatchJoiner {
   std::size_t weight_ = 0;                                // entries of all kinds
   std::unordered_map<TrackId, std::size_t> run_of_;       // index in joined_.runs
   std::unordered_map<MetricId, std::size_t> samples_of_;  // index of the latest run in joined_.samples
-  std::unordered_map<ThreadId, std::size_t> states_of_;   // index in joined_.states
-  std::unordered_map<TrackId, TrackState> tracks_;        // tracks with open scopes and tracks in joined_
+  std::unordered_map<FrameStreamId, std::int64_t> last_marks_ns_;
+  std::unordered_map<ThreadId, std::size_t> states_of_;  // index in joined_.states
+  std::unordered_map<TrackId, TrackState> tracks_;       // tracks with open scopes and tracks in joined_
 };
 
 }  // namespace kymo::capture

@@ -67,19 +67,17 @@ void SummaryAccumulator::add_frames(const EventBatch& batch) {
   base::put_in_order(order);
   for (const base::Ordered& next : order) {
     const FrameMark& mark = batch.frame_marks[next.place];
+    FrameWalk& walk = frames_[mark.stream];
+    const bool ends_frame = walk.take(mark);
     if (mark.is_break) {
-      last_marks_ns_.erase(mark.stream);
       continue;
     }
     FrameStreamSummary& stream = summary_.frame_streams[mark.stream];
-    const auto [last, is_first] = last_marks_ns_.try_emplace(mark.stream, mark.time_ns);
-    if (!is_first) {
-      const auto elapsed = static_cast<std::uint64_t>(mark.time_ns) - static_cast<std::uint64_t>(last->second);
-      stream.frame_times.record(static_cast<std::int64_t>(elapsed));
-      last->second = std::max(last->second, mark.time_ns);
+    if (ends_frame) {
+      stream.frame_times.record(walk.duration_ns());
     }
     ++stream.marks;
-    stream.last_mark_ns = last->second;
+    stream.last_mark_ns = walk.mark_ns();
   }
 }
 
@@ -157,7 +155,7 @@ void SummaryAccumulator::resume(const Summary& before) {
   }
   for (const FrameStreamSummary& stream : before.frame_streams) {
     if (stream.marks != 0) {
-      last_marks_ns_[stream.id] = stream.last_mark_ns;
+      frames_[stream.id] = FrameWalk::after_mark(stream.last_mark_ns);
     }
   }
   if (!has_begun_) {

@@ -9,6 +9,7 @@
 #include <kymo/events.hpp>
 
 #include "capture/summary/coverage.hpp"
+#include "capture/summary/frame_walk.hpp"
 #include "capture/summary/scope_matcher.hpp"
 #include "capture/summary/summary.hpp"
 
@@ -78,7 +79,7 @@ class SummaryAccumulator {
   Summary summary_;
   KeyedTable<PendingScopes> pending_;
   std::unordered_map<TrackId, TrackState> tracks_;
-  std::unordered_map<FrameStreamId, std::int64_t> last_marks_ns_;
+  std::unordered_map<FrameStreamId, FrameWalk> frames_;
   std::int64_t floor_ns_ = 0;  // earlier time is in the previous summary
   std::int64_t last_batch_end_ns_ = 0;
   std::int64_t batch_before_end_ns_ = 0;

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <map>
 
+#include "capture/summary/frame_walk.hpp"
 #include "exchange/arrow/rows.hpp"
 
 namespace kymo::exchange {
@@ -138,23 +139,11 @@ class FrameRows final : public BlockRows<FrameRows> {
     }
     rows_.clear();
     for (const FrameMark& mark : batch_.frame_marks) {
-      Running& running = running_[mark.stream];
-      if (mark.is_break) {
-        running.is_broken_off = running.number != 0;
-        continue;
-      }
-      const bool is_first = running.number == 0 || running.is_broken_off;
-      if (!is_first && mark.time_ns < running.start_ns) {
-        continue;
-      }
+      capture::FrameWalk& walk = walks_[mark.stream];
       const Stream& stream = value_of(streams_, mark.stream);
-      if (!is_first && stream.is_taken && choice_.overlaps(running.start_ns, mark.time_ns)) {
-        rows_.push_back(
-            {stream.process, stream.name, running.number, running.start_ns, mark.time_ns - running.start_ns});
+      if (walk.take(mark) && stream.is_taken && choice_.overlaps(walk.start_ns(), walk.mark_ns())) {
+        rows_.push_back({stream.process, stream.name, walk.number(), walk.start_ns(), walk.duration_ns()});
       }
-      running.number += running.is_broken_off ? 0 : 1;
-      running.is_broken_off = false;
-      running.start_ns = mark.time_ns;
     }
     fill_columns(processes_, rows_.size(), [this](std::size_t row) { return rows_[row].process; });
     return true;
@@ -165,11 +154,6 @@ class FrameRows final : public BlockRows<FrameRows> {
     std::uint32_t process = 0;
     std::uint32_t name = 0;
     bool is_taken = true;
-  };
-  struct Running {
-    std::uint64_t number = 0;
-    std::int64_t start_ns = 0;
-    bool is_broken_off = false;
   };
   struct Row {
     std::uint32_t process = 0;
@@ -188,7 +172,7 @@ class FrameRows final : public BlockRows<FrameRows> {
   ArrowProcesses processes_;
   BatchCursor cursor_;
   std::vector<Stream> streams_;  // by id; the last one for undeclared ones
-  std::map<FrameStreamId, Running> running_;
+  std::map<FrameStreamId, capture::FrameWalk> walks_;
   EventBatch batch_;
   std::vector<Row> rows_;
 };

@@ -12,6 +12,7 @@
 
 #include "base/system/message.hpp"
 #include "base/text/json_text.hpp"
+#include "capture/summary/frame_walk.hpp"
 #include "capture/summary/scope_walk.hpp"
 #include "exchange/chrome/arguments.hpp"
 #include "exchange/common/span_lanes.hpp"
@@ -133,7 +134,7 @@ class BrowserSink::Implementation final : public Sink, public std::enable_shared
     tracks_.clear();
     streams_.clear();
     open_tracks_.clear();
-    last_frames_.clear();
+    frames_.clear();
     last_batch_ns_ = 0;
     is_installed_ = false;
   }
@@ -204,10 +205,9 @@ class BrowserSink::Implementation final : public Sink, public std::enable_shared
 
   void take_frame(const FrameMark& mark) {
     static const std::string name = "frame";
-    const auto [last, is_first] = last_frames_.try_emplace(mark.stream, mark.time_ns);
-    if (!is_first) {
-      measures_.push_back({last->second, mark.time_ns, &name, &name_of(streams_, mark.stream), 0, 0});
-      last->second = mark.time_ns;
+    capture::FrameWalk& walk = frames_[mark.stream];
+    if (walk.take(mark)) {
+      measures_.push_back({walk.start_ns(), walk.mark_ns(), &name, &name_of(streams_, mark.stream), 0, 0});
     }
   }
 
@@ -283,7 +283,7 @@ class BrowserSink::Implementation final : public Sink, public std::enable_shared
   Names tracks_;
   Names streams_;
   std::unordered_map<TrackId, OpenTrack> open_tracks_;
-  std::unordered_map<FrameStreamId, std::int64_t> last_frames_;
+  std::unordered_map<FrameStreamId, capture::FrameWalk> frames_;
   exchange::OpenArguments span_arguments_;
   std::vector<Measure> measures_;
   std::string arguments_text_;

@@ -11,6 +11,7 @@
 
 #include <kymo/events.hpp>
 
+#include "capture/summary/frame_walk.hpp"
 #include "capture/summary/scope_matcher.hpp"
 #include "exchange/chrome/arguments.hpp"
 #include "exchange/chrome/event_stream.hpp"
@@ -44,12 +45,10 @@ struct ChromeText {
 
 struct ChromeFrames {
   ProcessId process{1};
-  std::string name;          ///< JSON text without quotes
-  std::string head;          ///< {"name":"frame","cat":"frame","ph":"X","ts":
-  std::string place;         ///< ,"pid":1,"tid":2; empty until the first mark
-  std::uint64_t number = 0;  ///< of the current frame: 1, 2, 3, ...; 0 before the first mark
-  std::int64_t start_ns = 0;
-  bool is_broken_off = false;  ///< that frame begins with the next mark
+  std::string name;   ///< JSON text without quotes
+  std::string head;   ///< {"name":"frame","cat":"frame","ph":"X","ts":
+  std::string place;  ///< ,"pid":1,"tid":2; empty until the first mark
+  capture::FrameWalk walk;
 };
 
 /// A thread whose run states were observed: a row of its own beside those of its process.

@@ -103,31 +103,19 @@ void ChromeTraceWriter::append_async(const ChromeTrack& track, char phase, std::
 void ChromeTraceWriter::write_frames(const EventBatch& batch) {
   for (const FrameMark& mark : batch.frame_marks) {
     ChromeFrames& frames = names_.frames(mark.stream);
-    if (mark.is_break) {
-      frames.is_broken_off = frames.number > 0;
+    const capture::FrameWalk& walk = frames.walk;
+    if (!frames.walk.take(mark)) {
       continue;
     }
-    const bool is_first = frames.number == 0 || frames.is_broken_off;
-    if (!is_first && mark.time_ns < frames.start_ns) {
-      // Two threads mark one stream and the later mark was drained first. The frame that this mark would split is
-      // written already.
-      begin_instant("late frame mark", {}, "frame", mark.time_ns, mark.track, false) += '}';
-      continue;
-    }
-    if (!is_first) {
-      std::string& out = stream_.begin_event();
-      out += frames.head;
-      base::append_microseconds(out, frames.start_ns);
-      out += ",\"dur\":";
-      base::append_duration_until_end(out, frames.start_ns, base::length_between(frames.start_ns, mark.time_ns));
-      out += frames.place;
-      out += ",\"args\":{\"number\":";
-      base::append_json_integer(out, frames.number);
-      out += "}}";
-    }
-    frames.number += frames.is_broken_off ? 0 : 1;
-    frames.is_broken_off = false;
-    frames.start_ns = mark.time_ns;
+    std::string& out = stream_.begin_event();
+    out += frames.head;
+    base::append_microseconds(out, walk.start_ns());
+    out += ",\"dur\":";
+    base::append_duration_until_end(out, walk.start_ns(), walk.duration_ns());
+    out += frames.place;
+    out += ",\"args\":{\"number\":";
+    base::append_json_integer(out, walk.number());
+    out += "}}";
     stream_.spill();
   }
 }

@@ -11,6 +11,7 @@
 
 #include <kymo/events.hpp>
 
+#include "capture/summary/frame_walk.hpp"
 #include "capture/summary/scope_walk.hpp"
 #include "exchange/common/id_table.hpp"
 #include "exchange/common/span_lanes.hpp"
@@ -39,9 +40,7 @@ struct PerfettoTrack {
 struct PerfettoFrames {
   std::string place;
   std::string name;
-  std::uint64_t number = 0;  ///< of the current frame: 1, 2, 3, ...; 0 before the first mark
-  std::int64_t start_ns = 0;
-  bool is_broken_off = false;  ///< that frame begins with the next mark
+  capture::FrameWalk walk;
 };
 
 /// A thread whose run states were observed: a row of its own beneath its process.

@@ -140,28 +140,14 @@ void PerfettoTraceWriter::write_async_begins(const EventBatch& batch) {
 void PerfettoTraceWriter::write_frames(const EventBatch& batch) {
   for (const FrameMark& mark : batch.frame_marks) {
     PerfettoFrames& frames = names_.frames(mark.stream);
-    if (mark.is_break) {
-      frames.is_broken_off = frames.number > 0;
+    if (!frames.walk.take(mark)) {
       continue;
     }
-    const bool is_first = frames.number == 0 || frames.is_broken_off;
-    if (!is_first && mark.time_ns < frames.start_ns) {
-      // Two threads mark one stream and the later mark was drained first. The frame that this mark would split is
-      // written already.
-      begin_instant(PerfettoNames::Category::frame, "late frame mark", place_of(mark.track));
-      perfetto::append_event(file_.buffer(), mark.time_ns, event_);
-      continue;
-    }
-    if (!is_first) {
-      begin_event(EventType::slice_begin, PerfettoNames::Category::frame, frames.place);
-      EventBuilder(event_).add_string(EventField::name, frames.name);
-      perfetto::add_annotation(event_, "number", frames.number);
-      perfetto::append_event(file_.buffer(), frames.start_ns, event_);
-      append_slice_end(mark.time_ns, frames.place);
-    }
-    frames.number += frames.is_broken_off ? 0 : 1;
-    frames.is_broken_off = false;
-    frames.start_ns = mark.time_ns;
+    begin_event(EventType::slice_begin, PerfettoNames::Category::frame, frames.place);
+    EventBuilder(event_).add_string(EventField::name, frames.name);
+    perfetto::add_annotation(event_, "number", frames.walk.number());
+    perfetto::append_event(file_.buffer(), frames.walk.start_ns(), event_);
+    append_slice_end(frames.walk.mark_ns(), frames.place);
     file_.spill();
   }
 }

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "capture/summary/frame_walk.hpp"
 #include "exchange/common/id_table.hpp"
 #include "exchange/vor/columns.hpp"
 #include "exchange/vor/flame.hpp"
@@ -165,11 +166,12 @@ class VorExporter {
         other_marks_ += timeline_.frame_stream(mark.stream).process == process_ ? 1U : 0U;
         continue;
       }
-      if (mark.time_ns < std::max(cut_ns_, -most_mark_ns) || mark.time_ns > most_mark_ns) {
+      walk_.take(mark);
+      if (walk_.mark_ns() < std::max(cut_ns_, -most_mark_ns) || walk_.mark_ns() > most_mark_ns) {
         ++late_marks_;
         continue;
       }
-      insert_mark(mark.time_ns);
+      insert_mark(walk_.mark_ns());
     }
   }
 
@@ -412,6 +414,7 @@ class VorExporter {
   std::deque<PendingFrame> pending_;
   std::uint64_t first_pending_ = 0;
   std::int64_t last_mark_ns_ = 0;
+  capture::FrameWalk walk_;
   std::int64_t cut_ns_ = std::numeric_limits<std::int64_t>::min();  // the latest mark at which a track was cut
   IdTable<TrackId, ExportTrack> tracks_;
   std::set<TrackId> keyed_;

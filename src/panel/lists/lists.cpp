@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "capture/summary/frame_walk.hpp"
 #include "capture/summary/scope_matcher.hpp"
 #include "panel/data/time_math.hpp"
 #include "panel/lists/found_gatherer.hpp"
@@ -34,7 +35,7 @@ class FrameList::Gatherer {
 
   /// A block cannot be read.
   void miss() {
-    last_mark_.reset();  // the next mark may belong to a later frame
+    walk_.break_off();  // the next mark may belong to a later frame
     knows_numbers_ = false;
   }
 
@@ -43,20 +44,14 @@ class FrameList::Gatherer {
       if (mark.stream != FrameStreamId{key_.id}) {
         continue;
       }
-      if (mark.is_break) {
-        last_mark_.reset();
-        continue;
-      }
-      number_ += last_mark_ ? 1U : 0U;
-      if (last_mark_ && *last_mark_ >= key_.range.start_ns && mark.time_ns <= key_.range.end_ns &&
-          (key_.times == nullptr || key_.times->overlap({*last_mark_, mark.time_ns}))) {
-        const std::int64_t duration_ns = length_between(*last_mark_, mark.time_ns);
-        durations_.add(duration_ns);
-        if (key_.lengths.holds(duration_ns)) {
-          list_.slowest.push_back({{*last_mark_, duration_ns}, knows_numbers_ ? number_ : 0});
+      const bool ends_frame = walk_.take(mark);
+      if (ends_frame && walk_.start_ns() >= key_.range.start_ns && walk_.mark_ns() <= key_.range.end_ns &&
+          (key_.times == nullptr || key_.times->overlap({walk_.start_ns(), walk_.mark_ns()}))) {
+        durations_.add(walk_.duration_ns());
+        if (key_.lengths.holds(walk_.duration_ns())) {
+          list_.slowest.push_back({{walk_.start_ns(), walk_.duration_ns()}, knows_numbers_ ? walk_.number() : 0});
         }
       }
-      last_mark_ = mark.time_ns;
     }
     if (list_.slowest.size() > 4 * most_rows) {
       sort();
@@ -82,8 +77,7 @@ class FrameList::Gatherer {
   std::size_t capture_;
   FrameList list_;
   stats::DurationCounter durations_;
-  std::optional<std::int64_t> last_mark_;
-  FrameNumber number_ = 0;
+  capture::FrameWalk walk_;
 };
 
 /// Gathers the scopes of a site.
@@ -309,7 +303,8 @@ class MarkList::Gatherer {
   void take(const EventBatch& batch) {
     for (const FrameMark& mark : batch.frame_marks) {
       if (mark.stream.value() == key_.id && frames_.size() < most_marks) {
-        frames_.emplace_back(mark.time_ns, mark.is_break);
+        walk_.take(mark);
+        frames_.emplace_back(walk_.mark_ns(), mark.is_break);
       }
     }
     for (const SyncPoint& point : batch.sync_points) {
@@ -322,10 +317,8 @@ class MarkList::Gatherer {
 
   [[nodiscard]] MarkList result() const {
     MarkList list{{}, {sync_points_.begin(), sync_points_.end()}};
-    std::vector<std::pair<std::int64_t, bool>> marks = frames_;
-    std::stable_sort(marks.begin(), marks.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     bool follows_break = false;
-    for (const auto& [time_ns, is_break] : marks) {
+    for (const auto& [time_ns, is_break] : frames_) {
       if (!is_break) {
         if (follows_break && !list.frames.empty()) {
           list.broken_off.push_back(list.frames.size());
@@ -339,6 +332,7 @@ class MarkList::Gatherer {
 
  private:
   ListKey key_;
+  capture::FrameWalk walk_;
   std::vector<std::pair<std::int64_t, bool>> frames_;  // marks and breaks
   std::map<std::uint64_t, std::int64_t> sync_points_;
 };

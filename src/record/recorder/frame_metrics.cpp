@@ -25,11 +25,14 @@ void FrameMetrics::add(EventBatch& batch, SampleGatherer& samples) {
   std::sort(times_ns_.begin(), times_ns_.end());
   MetricId frame_ms;
   for (const std::int64_t time_ns : times_ns_) {
-    if (last_mark_ns_ != 0 && time_ns >= last_mark_ns_) {
+    // A mark of another thread that comes a batch late ends a frame without a length, as it does for readers.
+    const std::int64_t mark_ns = std::max(last_mark_ns_, time_ns);
+    if (last_mark_ns_ != 0) {
       frame_ms = frame_ms ? frame_ms : MetricId{recorder_.id_of(NameSpace::metric, "frame_ms", "ms")};
-      samples.add(batch, frame_ms, time_ns, static_cast<double>(time_ns - last_mark_ns_) / 1e6);
+      samples.add(batch, frame_ms, mark_ns, static_cast<double>(mark_ns - last_mark_ns_) / 1e6);
+      cover(batch, mark_ns);
     }
-    last_mark_ns_ = std::max(last_mark_ns_, time_ns);
+    last_mark_ns_ = mark_ns;
   }
   const std::uint64_t bytes = times_ns_.empty() ? 0 : base::resident_bytes();
   if (bytes != 0) {

@@ -230,7 +230,10 @@ void BatchCut::cut(EventBatch& batch) {
   std::erase_if(batch.runs, [this, first_ns](ScopeRun& run) { return !cut_run(run, first_ns); });
   std::move(ended.begin(), ended.end(), std::back_inserter(batch.runs));
   std::erase_if(batch.spans, [this](SpanEvent& span) { return !cut_span(span); });
-  std::erase_if(batch.frame_marks, [this](const FrameMark& mark) {
+  std::erase_if(batch.frame_marks, [this](FrameMark& mark) {
+    capture::FrameWalk& walk = frames_[mark.stream];
+    walk.take(mark);
+    mark.time_ns = walk.mark_ns();
     const Stretch stretch = stretch_of(timeline_.frame_stream(source_.find(mark.stream)).process);
     return !stretch.is_taken || mark.time_ns < stretch.start_ns || mark.time_ns > stretch.end_ns;
   });

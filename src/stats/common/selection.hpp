@@ -17,6 +17,7 @@
 #include <kymo/timeline.hpp>
 
 #include "base/text/pattern.hpp"
+#include "capture/summary/frame_walk.hpp"
 #include "capture/summary/scope_matcher.hpp"
 #include "timeline/block_choice.hpp"
 #include "timeline/source.hpp"
@@ -160,6 +161,7 @@ class BatchCut {
   Stretch hull_;
   timeline::BlockChoice choice_;
   std::unordered_map<TrackId, Track> tracks_;
+  std::unordered_map<FrameStreamId, capture::FrameWalk> frames_;  // by the capture's own ids
 };
 
 }  // namespace kymo::stats

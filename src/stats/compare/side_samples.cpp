@@ -9,6 +9,7 @@
 
 #include "base/text/metric_name.hpp"
 #include "capture/merge/id_translation.hpp"
+#include "capture/summary/frame_walk.hpp"
 #include "capture/summary/keyed_table.hpp"
 #include "capture/summary/scope_matcher.hpp"
 #include "stats/common/reservoir.hpp"
@@ -129,8 +130,7 @@ class RunSamples {
   struct Stream {
     FrameStreamId id;
     Reservoir* values = nullptr;
-    std::int64_t last_ns = 0;
-    bool is_broken_off = false;
+    capture::FrameWalk walk;
   };
   struct Metric {
     MetricId id;
@@ -200,24 +200,16 @@ class RunSamples {
   }
 
   void take_frames(const Source& source, const EventBatch& batch) {
-    marks_.assign(batch.frame_marks.begin(), batch.frame_marks.end());
-    // Marks of several threads are grouped by thread.
-    std::stable_sort(marks_.begin(), marks_.end(),
-                     [](const FrameMark& a, const FrameMark& b) { return a.time_ns < b.time_ns; });
-    for (const FrameMark& mark : marks_) {
+    for (const FrameMark& mark : batch.frame_marks) {
       Stream& stream = streams_[mark.stream];
-      const bool is_first = stream.values == nullptr;
-      const bool follows_break = std::exchange(stream.is_broken_off, mark.is_break);
-      if (mark.is_break) {
-        continue;
-      }
-      if (is_first) {
+      const bool ends_frame = stream.walk.take(mark);
+      if (stream.values == nullptr && !mark.is_break) {
         const std::string& name = timeline_.frame_stream(source.find(mark.stream)).name;
         stream.values = &values_of({ThingKind::frames, name, {}, {}, {}, "ns"});
-      } else if (!follows_break) {
-        stream.values->add(std::max(static_cast<double>(mark.time_ns) - static_cast<double>(stream.last_ns), 0.0));
       }
-      stream.last_ns = is_first ? mark.time_ns : std::max(stream.last_ns, mark.time_ns);
+      if (ends_frame) {
+        stream.values->add(static_cast<double>(stream.walk.duration_ns()));
+      }
     }
   }
 
@@ -271,7 +263,6 @@ class RunSamples {
   capture::KeyedTable<Stream> streams_;
   capture::KeyedTable<Metric> metrics_;
   std::unordered_map<TrackId, capture::ScopeStack> stacks_;
-  std::vector<FrameMark> marks_;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "base/system/unresolved.hpp"
 #include "capture/merge/id_translation.hpp"
+#include "capture/summary/frame_walk.hpp"
 #include "stats/common/site_rows.hpp"
 #include "stats/common/system_processes.hpp"
 #include "stats/energy/sharing_threads.hpp"
@@ -81,6 +82,10 @@ class EnergyGathering {
     std::unordered_map<std::uint32_t, std::uint32_t> depth_of_row;  // for recursion
     Weight load;                                                    // in sharing power with other threads
   };
+  struct FrameMarks {
+    capture::FrameWalk walk;
+    std::vector<FrameMark> all;  // each at the time at which it counts
+  };
 
   static ConsumerId inclusive_of(std::uint32_t row) { return 2 * row; }
   static ConsumerId self_of(std::uint32_t row) { return 2 * row + 1; }
@@ -92,7 +97,10 @@ class EnergyGathering {
     }
     threads_.survey(batch);
     for (const FrameMark& mark : batch.frame_marks) {
-      frame_marks_[mark.stream].push_back(mark);
+      FrameMarks& marks = frame_marks_[mark.stream];
+      marks.walk.take(mark);
+      marks.all.push_back(mark);
+      marks.all.back().time_ns = marks.walk.mark_ns();
     }
   }
 
@@ -304,19 +312,17 @@ class EnergyGathering {
     std::map<std::pair<ProcessId, std::string>, FrameEnergy> rows;
     std::map<std::pair<ProcessId, std::string>, std::set<ProcessId>> owners;
     const SystemProcesses processes(timeline_);
-    for (auto& [stream, marks] : frame_marks_) {
-      if (marks.size() < 2) {
+    for (const auto& [stream, marks] : frame_marks_) {
+      if (marks.all.size() < 2) {
         continue;
       }
-      std::stable_sort(marks.begin(), marks.end(),
-                       [](const FrameMark& a, const FrameMark& b) { return a.time_ns < b.time_ns; });
       const FrameStreamDeclaration& declared = timeline_.frame_stream(stream);
       const PowerMachine& machine = power_.machine_of(declared.process);
       const std::pair<ProcessId, std::string> key(options_.by_process ? declared.process : ProcessId{}, declared.name);
       FrameEnergy& row = rows.try_emplace(key, FrameEnergy{stream, 0, 0, 0, {}, {}}).first->second;
       owners[key].insert(processes.of(declared.process));
       row.processes = owners[key].size();
-      const std::span<const FrameMark> all(marks);
+      const std::span<const FrameMark> all(marks.all);
       for (std::size_t first = 0, end = 0; end <= all.size(); ++end) {
         if (end == all.size() || all[end].is_break) {
           put_frames_between(all.subspan(first, end - first), machine, row);
@@ -341,7 +347,7 @@ class EnergyGathering {
   const Timeline& timeline_;
   const EnergyOptions& options_;
   EnergyStatistics result_;
-  std::map<FrameStreamId, std::vector<FrameMark>> frame_marks_;
+  std::map<FrameStreamId, FrameMarks> frame_marks_;
   PowerReadings power_;
   SharingThreads<Thread> threads_;
   SiteRows rows_;

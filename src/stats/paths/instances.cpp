@@ -13,6 +13,7 @@
 
 #include "base/text/number_text.hpp"
 #include "base/text/pattern.hpp"
+#include "capture/summary/frame_walk.hpp"
 #include "capture/summary/scope_walk.hpp"
 #include "stats/common/random_source.hpp"
 #include "stats/common/sample_tests.hpp"
@@ -191,41 +192,32 @@ class RecordedFrames {
 
 Instances frames_of_main_streams(const Timeline& timeline) {
   Instances found;
-  struct Mark {
-    std::int64_t time_ns;
-    TrackId track;
-    bool is_break;
+  struct Stream {
+    RecordedFrames recorded;
+    capture::FrameWalk walk;
   };
-  std::map<FrameStreamId, std::vector<Mark>> marks;
+  std::map<FrameStreamId, Stream> streams;
   std::size_t count = 0;
   BatchCursor cursor(timeline, {}, BatchParts::others);
   for (EventBatch batch; cursor.next(batch);) {
     for (const FrameMark& mark : batch.frame_marks) {
-      if (!timeline.frame_stream(mark.stream).name.empty()) {
+      const FrameStreamDeclaration& declared = timeline.frame_stream(mark.stream);
+      if (!declared.name.empty()) {
         continue;
       }
       if (count == most_instances) {
         found.is_cut = true;
         break;
       }
-      marks[mark.stream].push_back({mark.time_ns, mark.track, mark.is_break});
       ++count;
-    }
-  }
-  for (auto& [stream, of_stream] : marks) {
-    const RecordedFrames recorded(timeline, timeline.frame_stream(stream).process);
-    std::stable_sort(of_stream.begin(), of_stream.end(),
-                     [](const Mark& a, const Mark& b) { return a.time_ns < b.time_ns; });
-    std::uint64_t number = 0;
-    for (std::size_t i = 1; i < of_stream.size(); ++i) {
-      const Mark& start = of_stream[i - 1];
-      const Mark& end = of_stream[i];
-      if (start.is_break || end.is_break) {
-        continue;
+      auto stream = streams.find(mark.stream);
+      if (stream == streams.end()) {
+        stream = streams.emplace(mark.stream, Stream{RecordedFrames(timeline, declared.process), {}}).first;
       }
-      ++number;
-      if (is_usable_time(start.time_ns) && is_usable_time(end.time_ns) && recorded.has(number)) {
-        found.all.push_back({start.time_ns, end.time_ns - start.time_ns, end.track, number});
+      auto& [recorded, walk] = stream->second;
+      if (walk.take(mark) && is_usable_time(walk.start_ns()) && is_usable_time(walk.mark_ns()) &&
+          recorded.has(walk.number())) {
+        found.all.push_back({walk.start_ns(), walk.duration_ns(), mark.track, walk.number()});
       }
     }
   }
