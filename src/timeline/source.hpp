@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <kymo/timeline.hpp>
@@ -15,6 +16,7 @@
 #include "capture/merge/clock_alignment.hpp"
 #include "capture/merge/id_translation.hpp"
 #include "capture/merge/redaction.hpp"
+#include "capture/summary/frame_walk.hpp"
 #include "timeline/open_async_spans.hpp"
 
 namespace kymo::timeline {
@@ -23,6 +25,9 @@ class Source;
 
 /// The captures of a timeline, in the order of their indices.
 [[nodiscard]] std::span<const std::unique_ptr<Source>> sources_of(const Timeline& timeline);
+
+/// How many frames came before those of a timeline. None did unless it is a part of another.
+[[nodiscard]] capture::FrameCounts frames_before(const Timeline& timeline);
 
 /// A timeline id for an undeclared id of a capture. Keeps such ids distinct; never part of the consecutive ids.
 [[nodiscard]] std::uint32_t undeclared_id(std::size_t source, std::uint32_t own);
@@ -72,6 +77,10 @@ class Source {
     redaction_->learn(declared);
   }
 
+  /// Makes it the part of a capture that begins after so many frames.
+  void begin_after(capture::FrameCounts frames) { frames_before_ = std::move(frames); }
+  [[nodiscard]] const capture::FrameCounts& frames_before() const { return frames_before_; }
+
   /// Tells whether this is the timeline's only capture; its ids may then be used unchanged.
   void set_alone(bool is_alone) { is_alone_ = is_alone; }
 
@@ -109,6 +118,7 @@ class Source {
   TimeRange range_{0, 0};
   std::unordered_map<ProcessId, std::int64_t> process_ends_ns_;  // in a merge
   std::unordered_map<TrackId, ProcessId> processes_of_tracks_;   // in a merge
+  capture::FrameCounts frames_before_;
   bool is_alone_ = false;
   std::optional<capture::EventRedaction> redaction_;
   std::unique_ptr<OpenAsync> open_async_ = std::make_unique<OpenAsync>();

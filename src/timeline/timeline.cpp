@@ -227,6 +227,11 @@ bool timeline::is_replaced(const Timeline& timeline) {
   return timeline.implementation().is_replaced();
 }
 
+capture::FrameCounts timeline::frames_before(const Timeline& timeline) {
+  const auto sources = sources_of(timeline);
+  return sources.empty() ? capture::FrameCounts() : sources[0]->frames_before();  // a part is one capture
+}
+
 Timeline::Timeline(const std::vector<std::string>& paths, const TimelineOptions& options)
     : implementation_(std::make_unique<Implementation>(options)) {
   implementation_->open_all(paths);

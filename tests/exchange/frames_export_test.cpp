@@ -16,6 +16,7 @@
 #include <protozero/pbf_reader.hpp>
 
 #include "capture/write/capture_writer.hpp"
+#include "exchange/common/selected_timeline.hpp"
 #include "stats/paths/instances.hpp"
 #include "stats/statistics/statistics.hpp"
 #include "support/programs.hpp"
@@ -229,6 +230,22 @@ TEST_F(FramesOfSeveralThreads, OfAnyRangeAreThoseThatOverlapIt) {
       ASSERT_EQ(found, expected) << start_ns << ".." << end_ns;
     }
   }
+}
+
+TEST_F(FramesOfSeveralThreads, OfAPartKeepTheirNumbers) {
+  SelectionOptions part;
+  part.time = {150, 750};
+  const Rows of_time{{2, 200, 100}, {3, 300, 100}, {4, 400, 100}, {5, 500, 0}, {6, 500, 100}, {7, 600, 100}};
+  EXPECT_EQ(csv_rows(part), of_time);
+  EXPECT_EQ(arrow_rows(exchange::copy_selected(*timeline_, part, {})), of_time);
+  EXPECT_EQ(chrome_rows(part), of_time);
+  EXPECT_EQ(perfetto_numbers(part), numbers_of(of_time));
+  part = {};
+  part.frames = {7, 10};
+  const Rows of_frames{{7, 600, 100}, {8, 700, 100}, {9, 800, 0}, {10, 800, 200}};
+  EXPECT_EQ(csv_rows(part), of_frames);
+  EXPECT_EQ(chrome_rows(part), of_frames);
+  EXPECT_EQ(perfetto_numbers(part), numbers_of(of_frames));
 }
 
 }  // namespace

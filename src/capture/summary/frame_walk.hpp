@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <unordered_map>
 #include <utility>
 
 #include <kymo/events.hpp>
@@ -24,6 +25,12 @@ class FrameWalk {
     FrameWalk walk;
     walk.mark_ns_ = mark_ns;
     walk.has_begun_ = true;
+    return walk;
+  }
+  /// Begins with a mark that ended the frame of this number.
+  [[nodiscard]] static FrameWalk after_frames(std::uint64_t number) {
+    FrameWalk walk;
+    walk.number_ = number;
     return walk;
   }
 
@@ -55,6 +62,20 @@ class FrameWalk {
   std::int64_t start_ns_ = 0;
   std::int64_t mark_ns_ = std::numeric_limits<std::int64_t>::min();
   bool has_begun_ = false;
+};
+
+/// How many frames of each stream came before.
+class FrameCounts {
+ public:
+  /// Only the first count of a stream is kept.
+  void add(FrameStreamId stream, std::uint64_t count) { counts_.try_emplace(stream, count); }
+  [[nodiscard]] std::uint64_t of(FrameStreamId stream) const {
+    const auto found = counts_.find(stream);
+    return found != counts_.end() ? found->second : 0;
+  }
+
+ private:
+  std::unordered_map<FrameStreamId, std::uint64_t> counts_;
 };
 
 }  // namespace kymo::capture

@@ -4,6 +4,7 @@
 
 #include "capture/summary/frame_walk.hpp"
 #include "exchange/arrow/rows.hpp"
+#include "timeline/source.hpp"
 
 namespace kymo::exchange {
 namespace {
@@ -117,7 +118,9 @@ class FrameRows final : public BlockRows<FrameRows> {
         cursor_(timeline, {}, BatchParts::others,
                 [this](std::size_t capture, std::size_t) { return choice_.takes_lists_of(capture); }) {
     const auto streams = std::make_shared<ArrowDictionary>();
+    const capture::FrameCounts before = timeline::frames_before(timeline);
     for (const FrameStreamDeclaration& stream : timeline.declarations().frame_streams) {
+      walks_[stream.id] = capture::FrameWalk::after_frames(before.of(stream.id));
       streams_.push_back({ArrowProcesses::index_of(stream.process), streams->add(stream.name),
                           choice_.takes_process(stream.process) && choice_.takes_name(stream.name)});
     }

@@ -40,8 +40,10 @@ void move_category(std::string& text, std::size_t event, std::size_t arguments) 
 
 }  // namespace
 
-void write_chrome_trace(const NextBatch& next, base::OutputFile file, const std::function<SpanList()>& open_async) {
+void write_chrome_trace(const NextBatch& next, base::OutputFile file, const std::function<SpanList()>& open_async,
+                        const capture::FrameCounts& frames_before) {
   ChromeTraceWriter writer(std::move(file), TraceContainer::object);
+  writer.count_frames_before(frames_before);
   writer.edit_scopes(move_category);
   for (EventBatch batch; next(batch); batch = EventBatch()) {
     writer.write(batch);
@@ -53,7 +55,7 @@ void write_chrome_trace(const NextBatch& next, base::OutputFile file, const std:
 std::vector<std::string> write_chrome(const Timeline& timeline, base::OutputFile file, const ExportRequest& request) {
   TimelineBatches batches(timeline, request.on_progress);
   write_chrome_trace([&batches](EventBatch& batch) { return batches.next(batch); }, std::move(file),
-                     [&batches] { return batches.open_async(); });
+                     [&batches] { return batches.open_async(); }, timeline::frames_before(timeline));
   return {};
 }
 

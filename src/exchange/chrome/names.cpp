@@ -152,6 +152,7 @@ const ChromeText& ChromeNames::metric(MetricId id) {
 ChromeFrames& ChromeNames::frames(FrameStreamId id) {
   ChromeFrames& frames = frames_.find_or(id, [&] { declare_frames(lost_frames(id)); });
   if (frames.place.empty()) {
+    frames.walk = capture::FrameWalk::after_frames(frames_before_.of(id));
     frames.place = chrome_place(pid(frames.process), new_tid(0));
     write_metadata("thread_name", frames.place, "name", frames.name == "frame" ? "frames" : "frames: " + frames.name);
     write_sort_index(frames.place, std::min<std::uint64_t>(id.value(), first_thread_index));

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <kymo/events.hpp>
 
@@ -67,6 +68,8 @@ class ChromeNames {
   explicit ChromeNames(EventStream& stream) : stream_(stream) {}
 
   void declare(const Declarations& declarations);
+  /// Frames are numbered from there.
+  void count_frames_before(capture::FrameCounts counts) { frames_before_ = std::move(counts); }
 
   /// The head of a scope's event: `{"name":"cull","cat":"scope","ph":"X","ts":`. References and views stay valid.
   [[nodiscard]] std::string_view site(SiteId id);
@@ -106,6 +109,7 @@ class ChromeNames {
   IdTable<MetricId, ChromeText> metrics_;
   IdTable<TrackId, ChromeTrack> tracks_;
   IdTable<FrameStreamId, ChromeFrames> frames_;
+  capture::FrameCounts frames_before_;
   IdTable<ThreadId, ChromeThread> threads_;
   std::map<ThreadId, ThreadDeclaration> declared_threads_;
   std::map<ProcessId, std::string> boot_ids_;

@@ -53,6 +53,9 @@ class ChromeTraceWriter {
   /// Takes what the batches that follow refer to and do not declare.
   void declare(const Declarations& declarations) { names_.declare(declarations); }
 
+  /// The frames of each stream are numbered from there.
+  void count_frames_before(const capture::FrameCounts& counts) { names_.count_frames_before(counts); }
+
   /// Sets a function that edits the text of each scope with arguments. The scope's event begins at `event` in `text`
   /// and lacks its last brace; its arguments begin at `arguments`.
   using EditScope = void (*)(std::string& text, std::size_t event, std::size_t arguments);

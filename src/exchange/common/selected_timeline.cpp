@@ -21,6 +21,7 @@
 #include "capture/merge/batch_joiner.hpp"
 #include "capture/merge/clock_alignment.hpp"
 #include "capture/write/capture_writer.hpp"
+#include "exchange/common/selected_frames.hpp"
 #include "stats/common/selection.hpp"
 #include "timeline/block_choice.hpp"
 #include "timeline/observed_threads.hpp"
@@ -96,6 +97,7 @@ class SelectedCopy {
   SelectedCopy(const Timeline& timeline, const stats::Selection& selection)
       : timeline_(timeline),
         selection_(selection),
+        frames_(timeline, selection),
         choices_(timeline.capture_count(), timeline::BlockChoice(selection.range())),
         threads_of_tracks_(timeline::threads_of_tracks(timeline.declarations())) {
     select_threads();
@@ -314,9 +316,6 @@ class SelectedCopy {
       return track_of(span.track).part.cut(span) && selection_.takes_site(timeline_.name(span.name));
     });
     batch.async_begins.clear();  // of those that ended there is a span; the others follow at the end
-    keep_if(batch.frame_marks, [this](const FrameMark& mark) {
-      return part_of(timeline_.frame_stream(mark.stream).process).holds_mark(mark.time_ns);
-    });
     const auto is_within = [this](const auto& event) { return track_of(event.track).part.holds(event.time_ns); };
     keep_if(batch.messages, is_within);
     keep_if(batch.flows, is_within);
@@ -342,6 +341,7 @@ class SelectedCopy {
         stats::cover(batch, run);
       }
     }
+    frames_.cut(batch);
     if (capture != 0) {
       batch.clock_anchors.clear();  // the axis is that of the first capture
     }
@@ -441,6 +441,7 @@ class SelectedCopy {
 
   const Timeline& timeline_;
   const stats::Selection& selection_;
+  SelectedFrames frames_;
   std::vector<timeline::BlockChoice> choices_;  // by capture
   std::unordered_map<TrackId, Track> tracks_;
   std::unordered_map<TrackId, std::vector<ThreadId>> threads_of_tracks_;
@@ -482,7 +483,9 @@ Timeline copy_selected(const Timeline& timeline, const SelectionOptions& options
   capture::CaptureWriter writer(std::make_unique<UnnamedFile>(), std::move(writing));
   SelectedCopy(timeline, selection).write(writer, on_progress);
   writer.finish();
-  return Timeline(writer.path());
+  Timeline copy(writer.path());
+  timeline::sources_of(copy)[0]->begin_after(SelectedFrames(timeline, selection).count_before());
+  return copy;
 }
 
 }  // namespace kymo::exchange

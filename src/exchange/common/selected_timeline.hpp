@@ -10,7 +10,8 @@
 namespace kymo::exchange {
 
 /// Copies the selected part of a timeline to a capture without a name in the temporary directory, and opens that. Ids
-/// and times stay the same. Costs a pass over the blocks of the selected time, two if sites are selected.
+/// and times stay the same, and frames keep their numbers. Costs a pass over the blocks of the selected time, two if
+/// sites are selected, and one over the frame marks before it.
 ///
 /// What extends beyond the selected time is cut there, as for statistics. Of the selected sites' scopes, everything
 /// that ran inside them stays too; self times remain exact. Sites and threads do not select frames and metrics, sites

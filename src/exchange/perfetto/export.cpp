@@ -294,6 +294,7 @@ class PerfettoSchedule {
 
 std::vector<std::string> write_perfetto(const Timeline& timeline, base::OutputFile file, const ExportRequest& request) {
   PerfettoTraceWriter writer(std::move(file));
+  writer.count_frames_before(timeline::frames_before(timeline));
   PerfettoStacks stacks(timeline, writer);
   PerfettoSchedule schedule(timeline, writer.buffer());
   TimelineBatches batches(timeline, request.on_progress);

@@ -195,6 +195,7 @@ PerfettoFrames& PerfettoNames::frames(FrameStreamId id) {
     const FrameStreamDeclaration* const declared = streams_.find(id);
     const FrameStreamDeclaration stream = declared != nullptr ? *declared : lost_frames(id);
     PerfettoFrames& frames = frames_.get(id);
+    frames.walk = capture::FrameWalk::after_frames(frames_before_.of(id));
     frames.name = stream.name.empty() ? "frame" : valid_text(stream.name);
     frames.place = new_place(stream.process, frames.name == "frame" ? "frames" : "frames: " + frames.name);
   });

@@ -65,6 +65,8 @@ class PerfettoNames {
   /// Writes the first packets of a trace: its clock and the texts common to all traces.
   void begin(std::int64_t start_ns);
   void declare(const Declarations& declarations);
+  /// Frames are numbered from there.
+  void count_frames_before(capture::FrameCounts counts) { frames_before_ = std::move(counts); }
 
   /// The event of a site's scopes up to the place.
   [[nodiscard]] std::string_view site(SiteId id);
@@ -124,6 +126,7 @@ class PerfettoNames {
   IdTable<TrackId, PerfettoTrack> tracks_;
   IdTable<MetricId, std::string> metrics_;
   IdTable<FrameStreamId, PerfettoFrames> frames_;
+  capture::FrameCounts frames_before_;
   IdTable<ProcessId, Process> processes_;
   IdTable<FrameStreamId, FrameStreamDeclaration> streams_;
   IdTable<ThreadId, PerfettoThread> threads_;

@@ -52,6 +52,9 @@ class PerfettoTraceWriter {
   /// `has_own_clock`: the batch's clock anchors belong to the trace's clock.
   void write(const EventBatch& batch, bool has_own_clock = true);
 
+  /// The frames of each stream are numbered from there.
+  void count_frames_before(const capture::FrameCounts& counts) { names_.count_frames_before(counts); }
+
   /// For packets of others, between two calls of write().
   [[nodiscard]] std::string& buffer() { return file_.buffer(); }
   /// A wait, named after the function that waited. `callstack`: its interned call stack; 0: none.

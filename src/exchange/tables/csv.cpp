@@ -161,12 +161,13 @@ std::vector<std::string> write_frames_csv(const Timeline& timeline, base::Output
                                           const ExportRequest& request) {
   file.buffer() += frames_csv_header;
   const auto& streams = timeline.declarations().frame_streams;
+  const capture::FrameCounts before = timeline::frames_before(timeline);
   double streams_done = 0;
   for (const FrameStreamDeclaration& stream : streams) {
     std::string head;
     base::append_json_integer(head, timeline.process(stream.process).declaration.pid);
     append_text_field(head, stream.name);
-    std::int64_t number = 0;
+    auto number = static_cast<std::int64_t>(before.of(stream.id));
     for (const Frame& frame : timeline.frames(stream.id)) {
       std::string& out = file.buffer();
       out += head;
