@@ -2,6 +2,7 @@
 #include "panel/data/frame_cover.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace kymo::panel {
@@ -51,34 +52,16 @@ void FrameCover::break_off() {
 }
 
 void FrameCover::finish() {
-  // The order of blocks is nearly that of their marks.
-  std::stable_sort(parts_.begin(), parts_.end(),
-                   [](const Part& a, const Part& b) { return a.frames->first_mark_ns < b.frames->first_mark_ns; });
-  for (std::size_t i = 0; i < parts_.size(); ++i) {
-    join_from(i);
+  std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
+  for (Part& part : parts_) {
+    if (part.is_exact() && part.frames->first_mark_ns < last_ns) {
+      // These came late. They count as they do for capture::FrameWalk.
+      std::vector<std::int64_t> marks = part.frames->marks_ns;
+      std::for_each(marks.begin(), marks.end(), [last_ns](std::int64_t& mark) { mark = std::max(mark, last_ns); });
+      part = part_of(stream_, std::move(marks), part.follows);
+    }
+    last_ns = std::max(last_ns, part.frames->last_mark_ns);
   }
-}
-
-void FrameCover::join_from(std::size_t first) {
-  std::size_t end = first + 1;
-  std::int64_t last_ns = parts_[first].frames->last_mark_ns;
-  const auto overlaps = [&](const Part& part) {
-    return part.is_exact() && parts_[first].is_exact() && part.frames->first_mark_ns < last_ns;
-  };
-  for (; end < parts_.size() && overlaps(parts_[end]); ++end) {
-    last_ns = std::max(last_ns, parts_[end].frames->last_mark_ns);
-  }
-  if (end == first + 1) {
-    return;
-  }
-  std::vector<std::int64_t> marks;
-  for (std::size_t i = first; i < end; ++i) {
-    const std::vector<std::int64_t>& added = parts_[i].frames->marks_ns;
-    marks.insert(marks.end(), added.begin(), added.end());
-  }
-  parts_[first] = part_of(stream_, std::move(marks), parts_[first].follows);
-  parts_.erase(parts_.begin() + static_cast<std::ptrdiff_t>(first) + 1,
-               parts_.begin() + static_cast<std::ptrdiff_t>(end));
 }
 
 std::optional<std::int64_t> FrameCover::last_mark_to(std::int64_t time_ns) const {

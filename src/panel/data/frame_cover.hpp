@@ -42,7 +42,7 @@ class FrameCover {
   void break_off();
   /// Says that something better is being loaded.
   void set_incomplete() { is_complete_ = false; }
-  /// Sorts the parts and joins those that overlap. Call once, after the last part.
+  /// Moves late marks to the times at which they count. Call once, after the last part.
   void finish();
 
   [[nodiscard]] const std::vector<Part>& parts() const { return parts_; }
@@ -64,7 +64,6 @@ class FrameCover {
 
  private:
   void add(Part part);
-  void join_from(std::size_t first);
 
   FrameStreamId stream_;
   std::vector<Part> parts_;
