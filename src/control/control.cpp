@@ -88,7 +88,7 @@ bool Control::start_recorder(std::uint64_t pool_bytes) {
     if (!environment.sites.empty()) {
       set_info("site_filter", environment.sites);
     }
-    record::watch_ending_signals();
+    record::watch_ending_signals(false);
     watch_process();
   } else if (environment.sites != Recorder::instance().sites().patterns()) {
     static base::SayOnce say_sites_stay;
@@ -177,6 +177,9 @@ bool Control::arm() {
     const std::lock_guard lock(mutex_);
     environment_.reset();
     return false;
+  }
+  if (followed) {
+    record::watch_ending_signals(true);
   }
   bool is_armed = false;
   if (environment.record_path || environment.keep) {
@@ -376,6 +379,7 @@ std::uint64_t Control::install(std::shared_ptr<Sink> sink) {
 /// Replaces the parent's captures by the child's own.
 void Control::resume_in_child() {
   const std::unique_lock operation(operation_lock_);
+  record::watch_ending_signals(true);
   std::shared_ptr<CaptureSink> inherited;
   bool had_trace = false;
   CaptureOptions options;

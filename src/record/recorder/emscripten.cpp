@@ -3,7 +3,7 @@
 
 namespace kymo::record {
 
-void watch_ending_signals() noexcept {}
+void watch_ending_signals(bool /*at_once*/) noexcept {}
 void watch_later_signals() noexcept {}
 
 }  // namespace kymo::record

@@ -115,9 +115,16 @@ void watch(int signal) {
   }
 }
 
+void watch_ends() {
+  // The kernel does not deliver these to the first process of a container where nobody handles them.
+  if (ends_due_ns.exchange(0) != 0 && ::getpid() != 1) {
+    std::for_each(ends.begin(), ends.end(), watch);
+  }
+}
+
 }  // namespace
 
-void watch_ending_signals() noexcept {
+void watch_ending_signals(bool at_once) noexcept {
   static std::atomic<bool> is_watching{false};
   if (!is_watching.exchange(true)) {
     std::for_each(faults.begin(), faults.end(), watch);
@@ -125,16 +132,15 @@ void watch_ending_signals() noexcept {
     constexpr std::uint64_t delay_ns = 1'000'000'000;
     ends_due_ns.store(monotonic_ns() + delay_ns, std::memory_order_release);
   }
+  if (at_once) {
+    watch_ends();
+  }
 }
 
 void watch_later_signals() noexcept {
-  std::uint64_t due_ns = ends_due_ns.load(std::memory_order_acquire);
-  if (due_ns == 0 || monotonic_ns() < due_ns || !ends_due_ns.compare_exchange_strong(due_ns, 0)) {
-    return;
-  }
-  // The kernel does not deliver these to the first process of a container where nobody handles them.
-  if (::getpid() != 1) {
-    std::for_each(ends.begin(), ends.end(), watch);
+  const std::uint64_t due_ns = ends_due_ns.load(std::memory_order_acquire);
+  if (due_ns != 0 && monotonic_ns() >= due_ns) {
+    watch_ends();
   }
 }
 
