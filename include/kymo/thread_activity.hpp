@@ -40,8 +40,8 @@ struct SiteRunTimes {
   RunTimes times;             ///< add up to total_ns
 };
 
-/// A row for each site of read_statistics() with these arguments. None if no run states were recorded. Costs a pass over
-/// the timeline.
+/// A row for each site of read_statistics() with these arguments. None if no run states were recorded. Costs a pass
+/// over the timeline.
 [[nodiscard]] KYMO_API std::vector<SiteRunTimes> read_run_times(const Timeline& timeline, const Statistics& statistics,
                                                                 const SelectionOptions& part = {},
                                                                 bool by_process = false);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <kymo/capture.hpp>
@@ -55,6 +56,9 @@ struct ModelOptions {
 /// Makes up a recording and cuts it into batches.
 class RecordingModel {
  public:
+  /// Drops a scope with each batch. Behind the prefix.
+  static constexpr std::string_view dropping_thread = "thread 0";
+
   explicit RecordingModel(const ModelOptions& options);
 
   [[nodiscard]] const TrueRecording& truth() const { return truth_; }

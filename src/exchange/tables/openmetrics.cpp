@@ -37,8 +37,8 @@ std::string file_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-/// The labels of sites, which stay the same while captures grow. Sites that share all of them have numbers, by the order
-/// of their declarations.
+/// The labels of sites, which stay the same while captures grow. Sites that share all of them have numbers, by the
+/// order of their declarations.
 class SiteLabels {
  public:
   SiteLabels(const Timeline& timeline, std::span<const stats::SiteStatistics> shown) : timeline_(timeline) {

@@ -11,8 +11,8 @@
 
 namespace kymo::record {
 
-/// Open hash table. It keeps hashes of 96 bits instead of texts: the chance that two of a million are the same is 1e-17.
-/// Its memory is mapped, so signal handlers may use it. Not thread-safe.
+/// Open hash table. It keeps hashes of 96 bits instead of texts: the chance that two of a million are the same is
+/// 1e-17. Its memory is mapped, so signal handlers may use it. Not thread-safe.
 class KnownIds {
  public:
   /// A declaration's hash; add all that distinguishes it.

@@ -34,8 +34,8 @@ class ValueDistribution {
   std::uint64_t count_ = 0;
   double least_ = 0;
   double greatest_ = 0;
-  // The mean and the sum of squared distances from it, in units of 2^exponent_, about the greatest value: so the squares
-  // neither vanish nor overflow.
+  // The mean and the sum of squared distances from it, in units of 2^exponent_, about the greatest value: so the
+  // squares neither vanish nor overflow.
   int exponent_ = least_exponent;
   double mean_ = 0;
   double squares_ = 0;

@@ -86,7 +86,7 @@ class Gathering {
     for (const auto& source : sources) {
       add_source(*source);
     }
-    if (options_.selection.takes_every_event()) {
+    if (options_.selection.takes_every_event() && result_.blocks != 0) {
       add_unread_metrics();
     }
     put_sites();
