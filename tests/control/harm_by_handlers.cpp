@@ -10,7 +10,7 @@ namespace {
 
 void (*former)(int) = nullptr;
 volatile std::sig_atomic_t calls = 0;
-sigjmp_buf back;
+sigjmp_buf before_fault;
 
 /// As programs go on with what was there before them.
 void go_on_with_former(int signal) {
@@ -22,7 +22,7 @@ void go_on_with_former(int signal) {
 
 void go_on_and_jump(int signal) {
   go_on_with_former(signal);
-  siglongjmp(back, 1);
+  siglongjmp(before_fault, 1);
 }
 
 /// The program saves its work where it is asked to end, and lives on.
@@ -48,7 +48,7 @@ void mend_faults_after_others() {
   auto* const nowhere =
       static_cast<volatile int*>(::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   for (int i = 0; i < 1'000; ++i) {
-    if (sigsetjmp(back, 1) == 0) {
+    if (sigsetjmp(before_fault, 1) == 0) {
       *nowhere = 1;
     }
     if (i % 50 == 0) {
