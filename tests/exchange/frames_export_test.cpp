@@ -27,14 +27,14 @@ namespace {
 
 using protozero::pbf_reader;
 
-struct Row {
+struct FrameRow {
   std::uint64_t number = 0;
   std::int64_t start_ns = 0;
   std::int64_t duration_ns = 0;
 
-  bool operator==(const Row&) const = default;
+  bool operator==(const FrameRow&) const = default;
 };
-using Rows = std::vector<Row>;
+using Rows = std::vector<FrameRow>;
 
 class FramesOfSeveralThreads : public ::testing::Test {
  protected:
@@ -89,7 +89,7 @@ class FramesOfSeveralThreads : public ::testing::Test {
     while (std::getline(lines, line)) {
       std::istringstream fields(line.substr(line.find(',', line.find(',') + 1) + 1));  // behind process and stream
       char comma = 0;
-      Row& row = rows.emplace_back();
+      FrameRow& row = rows.emplace_back();
       fields >> row.number >> comma >> row.start_ns >> comma >> row.duration_ns;
     }
     return rows;
@@ -169,7 +169,7 @@ class FramesOfSeveralThreads : public ::testing::Test {
 
 std::vector<std::int64_t> durations_of(const Rows& rows) {
   std::vector<std::int64_t> durations_ns;
-  for (const Row& row : rows) {
+  for (const FrameRow& row : rows) {
     durations_ns.push_back(row.duration_ns);
   }
   return durations_ns;
@@ -177,7 +177,7 @@ std::vector<std::int64_t> durations_of(const Rows& rows) {
 
 std::vector<std::uint64_t> numbers_of(const Rows& rows) {
   std::vector<std::uint64_t> numbers;
-  for (const Row& row : rows) {
+  for (const FrameRow& row : rows) {
     numbers.push_back(row.number);
   }
   return numbers;
@@ -217,7 +217,7 @@ TEST_F(FramesOfSeveralThreads, OfAnyRangeAreThoseThatOverlapIt) {
   for (std::int64_t start_ns = 90; start_ns < 1'020; start_ns += 10) {
     for (std::int64_t end_ns = start_ns; end_ns < 1'030; end_ns += 10) {
       Rows expected;
-      for (const Row& row : all_rows()) {
+      for (const FrameRow& row : all_rows()) {
         const std::int64_t row_end_ns = row.start_ns + row.duration_ns;
         if (row.start_ns < end_ns && (row_end_ns > start_ns || row.start_ns >= start_ns)) {
           expected.push_back({0, row.start_ns, row.duration_ns});
