@@ -20,7 +20,7 @@
 #include "apps/kymo/shared/ranges.hpp"
 #include "apps/kymo/shared/say.hpp"
 #include "apps/kymo/shared/units.hpp"
-#include "base/text/plain_text.hpp"
+#include "base/text/text.hpp"
 #include "capture/merge/id_translation.hpp"
 #include "capture/read/source_losses.hpp"
 #include "capture/recover/spool_file.hpp"
@@ -404,16 +404,17 @@ nlohmann::ordered_json labels_json(const std::vector<std::pair<std::string, std:
 
 void print_json(const nlohmann::ordered_json& json) {
   const std::string text = json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-  // The library escapes C0. What else terminals obey, DEL and C1, stands in strings only.
+  // The library escapes C0. What else terminals obey stands in strings only.
   std::string harmless;
   harmless.reserve(text.size() + 1);
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\n' || !base::begins_with_control(std::string_view(text).substr(i))) {
+    const auto [code, size] = base::look_at_control(std::string_view(text).substr(i));
+    if (text[i] == '\n' || size == 0) {
       harmless += text[i];
       continue;
     }
-    i += text[i] == '\x7f' ? 0U : 1U;
-    harmless += fmt::format("\\u{:04x}", static_cast<unsigned char>(text[i]));
+    i += size - 1;
+    harmless += fmt::format("\\u{:04x}", code);
   }
   fmt::print("{}\n", harmless);
 }

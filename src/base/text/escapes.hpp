@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
+
+#include "base/text/text.hpp"
 
 namespace kymo::base {
 
@@ -20,15 +23,21 @@ inline constexpr std::string_view hex_digits = "0123456789abcdef";
   return hex;
 }
 
+/// Appends so many of a number's last digits.
+inline void append_hex(std::string& out, std::uint32_t number, unsigned digits) {
+  while (digits-- > 0) {
+    out += hex_digits[(number >> (4 * digits)) & 0xFU];
+  }
+}
+
 /// Appends text as the content or an attribute of XML and HTML. Control characters, which XML cannot represent or
 /// advises against, become blanks.
 inline void append_xml(std::string& out, std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char character = text[i];
-    // U+0080 to U+009F
-    if (character == '\xC2' && i + 1 < text.size() && (static_cast<unsigned char>(text[i + 1]) & 0xE0U) == 0x80U) {
+    if (const std::size_t size = look_at_control(text.substr(i)).size; size != 0) {
       out += ' ';
-      ++i;
+      i += size - 1;
       continue;
     }
     switch (character) {
@@ -48,7 +57,7 @@ inline void append_xml(std::string& out, std::string_view text) {
         out += "&#39;";
         break;
       default:
-        out += static_cast<unsigned char>(character) < 0x20 || character == '\x7F' ? ' ' : character;
+        out += character;
     }
   }
 }

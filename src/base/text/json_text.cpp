@@ -15,17 +15,17 @@ namespace {
 
 constexpr std::string_view replacement = "\xEF\xBF\xBD";
 
-void append_escape(std::string& out, unsigned char character) {
+void append_escape(std::string& out, std::uint32_t character) {
   constexpr std::string_view with_letters = "\"\\\b\f\n\r\t";
   constexpr std::string_view letters = "\"\\bfnrt";
   out += '\\';
-  if (const std::size_t at = with_letters.find(static_cast<char>(character)); at != with_letters.npos) {
+  const std::size_t at = character < 0x80 ? with_letters.find(static_cast<char>(character)) : with_letters.npos;
+  if (at != with_letters.npos) {
     out += letters[at];
     return;
   }
-  out += "u00";
-  out += hex_digits[character >> 4U];
-  out += hex_digits[character & 0xFU];
+  out += 'u';
+  append_hex(out, character, 4);
 }
 
 template <typename Integer>
@@ -48,12 +48,13 @@ void append_json_text(std::string& out, std::string_view text, JsonEscapes escap
       continue;
     }
     const Utf8Sequence sequence = look_at_utf8(text.substr(i));
-    const bool is_escaped = character < 0x80 || (!is_minimal && begins_with_control(text.substr(i)));
+    const ControlCharacter control = is_minimal ? ControlCharacter() : look_at_control(text.substr(i));
+    const bool is_escaped = character < 0x80 || control.size != 0;
     if (!sequence.is_valid || is_escaped) {
       out.append(text, plain, i - plain);
       plain = i + sequence.size;
       if (sequence.is_valid) {
-        append_escape(out, static_cast<unsigned char>(text[plain - 1]));
+        append_escape(out, control.size != 0 ? control.code : character);
       } else {
         out += replacement;
       }

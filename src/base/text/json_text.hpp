@@ -11,7 +11,7 @@ namespace kymo::base {
 
 /// Which characters of a JSON string are escaped.
 enum class JsonEscapes {
-  harmless,  ///< also DEL and U+0080 to U+009F, which terminals obey
+  harmless,  ///< also the other control characters (look_at_control), which terminals obey
   minimal,   ///< those that JSON demands: quotes, backslashes, C0. For texts whose hash others compute too
 };
 

@@ -1,7 +1,8 @@
-// Cuts external text to a length.
+// Examines external text, and cuts it to a length.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace kymo::base {
@@ -63,6 +64,30 @@ struct Utf8Sequence {
     high = 0xBF;
   }
   return {size, true};
+}
+
+/// A character that a terminal or a browser obeys instead of showing it.
+struct ControlCharacter {
+  std::uint32_t code = 0;
+  std::size_t size = 0;  ///< in bytes; 0: it is none
+};
+
+/// Examines the front of a text that is not empty. Control characters are C0, DEL, C1 (U+0080 to U+009F), and those
+/// that change the order in which a line is shown (Unicode Standard Annex #9: U+202A to U+202E, U+2066 to U+2069).
+[[nodiscard]] constexpr ControlCharacter look_at_control(std::string_view text) noexcept {
+  const auto byte = [text](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  if (byte(0) < 0x20 || byte(0) == 0x7F) {
+    return {byte(0), 1};
+  }
+  if (byte(0) == 0xC2 && byte(1) >= 0x80 && byte(1) <= 0x9F) {
+    return {byte(1), 2};
+  }
+  const bool embeds = byte(0) == 0xE2 && byte(1) == 0x80 && byte(2) >= 0xAA && byte(2) <= 0xAE;
+  const bool isolates = byte(0) == 0xE2 && byte(1) == 0x81 && byte(2) >= 0xA6 && byte(2) <= 0xA9;
+  if (embeds || isolates) {
+    return {0x2000U | (byte(1) & 0x3FU) << 6U | (byte(2) & 0x3FU), 3};
+  }
+  return {};
 }
 
 }  // namespace kymo::base
