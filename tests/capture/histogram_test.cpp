@@ -269,12 +269,29 @@ TEST(HistogramTest, RecordingManyAtOnceIsRecordingEach) {
   Histogram all;
   all.record_all(0, [](std::uint32_t) { return 1U; });
   EXPECT_EQ(all, each);
-  std::vector<std::uint32_t> values;
-  for (const std::int64_t value : random_values(3, 10'000)) {
-    values.push_back(static_cast<std::uint32_t>(value));
-    each.record(values.back());
+  const auto record = [&](const std::vector<std::uint32_t>& values) {
+    std::for_each(values.begin(), values.end(), [&each](std::uint32_t value) { each.record(value); });
+    all.record_all(static_cast<std::uint32_t>(values.size()), [&](std::uint32_t i) { return values[i]; });
+  };
+  const std::vector<std::int64_t> random = random_values(3, 10'000);
+  for (auto next = random.begin(); next != random.end(); next += 250) {
+    record({next, next + 250});
   }
-  all.record_all(static_cast<std::uint32_t>(values.size()), [&](std::uint32_t i) { return values[i]; });
+  EXPECT_EQ(all, each);
+  // Durations of one page, at both of its ends, and such that its bytes wrap around.
+  for (const std::uint32_t least : {0U, 64U, 1984U, 2048U, 4032U, 1U << 20U, 4'290'772'992U}) {
+    const std::uint32_t width = std::max(1U, least >> 11U) * 64;
+    for (std::uint32_t count = 1; count <= 255; ++count) {
+      std::vector<std::uint32_t> values;
+      for (std::uint32_t i = 0; i < count; ++i) {
+        values.push_back(least + (i % 3 == 0 ? 0 : i % 5 == 0 ? width - 1 : (i * i) % width));
+      }
+      record(values);
+    }
+    EXPECT_EQ(all, each) << least;
+  }
+  record(std::vector<std::uint32_t>(255, 7));
+  record(std::vector<std::uint32_t>(255, 7));
   EXPECT_EQ(all, each);
 }
 

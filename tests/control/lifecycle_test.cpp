@@ -77,6 +77,9 @@ TEST_F(LifecycleTest, EachForkedProcessWritesACaptureOfItsOwn) {
 }
 
 TEST_F(LifecycleTest, AWorkersCaptureEndsWithThatOfItsStarter) {
+  if (test::has_sanitizer) {
+    GTEST_SKIP() << test::no_fork_beside_allocations;
+  }
   if (test::is_emulated) {
     GTEST_SKIP() << test::no_threads_after_fork;
   }
