@@ -26,9 +26,11 @@ class FrameLoop(Generic[T]):
                 with scope(self._wait):
                     try:
                         item = next(iterator)
-                    except StopIteration:
+                    except BaseException as end:
                         drop_frame(self._stream)
-                        return
+                        if isinstance(end, StopIteration):
+                            return
+                        raise
                 yield item
         finally:
             end_frame(self._stream)
@@ -45,8 +47,9 @@ def frames(items: Iterable[T], stream: str | None = None, *, wait: str = "wait f
     Iterate over items, such as a data loader's batches, with a frame for each round of the loop.
 
     A frame begins with the wait for its item, which is a scope of its own, and ends with the round, also where the loop
-    is left by ``break`` or an exception. The end of the items begins no frame. A later loop on the same stream goes on
-    where this one ended: its first frame includes the time between. A stream of its own keeps a validation apart.
+    is left by ``break`` or an exception. The end of the items, or their failure, begins no frame. A later loop on the
+    same stream goes on where this one ended: its first frame includes the time between. A stream of its own keeps a
+    validation apart.
 
     Parameters
     ----------

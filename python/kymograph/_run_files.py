@@ -243,6 +243,8 @@ def failure(pattern: str) -> Exception:
     folder = path if is_directory(pattern) else os.path.dirname(path)
     probe = os.path.join(folder, f".kymo-{os.getpid()}")
     try:
+        with contextlib.suppress(FileNotFoundError):
+            os.lstat(path)
         os.close(os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         os.unlink(probe)
     except OSError as error:

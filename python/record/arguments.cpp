@@ -1,6 +1,7 @@
 #include "arguments.hpp"
 
 #include <cstring>
+#include <string_view>
 
 #include <kymo/detail/hot_path.hpp>
 
@@ -51,9 +52,16 @@ void set_integer(KeptArgument& argument, PyObject* value) {
 /// Numbers of other libraries. Any other object is represented by its type's name: its own text might be long, or on a
 /// GPU.
 void set_other(KeptArgument& argument, PyObject* value) {
-  const bool is_numpy_scalar = std::strncmp(Py_TYPE(value)->tp_name, "numpy.", 6) == 0 &&
-                               std::strcmp(Py_TYPE(value)->tp_name, "numpy.ndarray") != 0;
-  if (is_numpy_scalar) {
+  const std::string_view type = Py_TYPE(value)->tp_name;
+  if (type == "numpy.bool" || type == "numpy.bool_") {
+    argument.type = ArgumentType::boolean;
+    argument.bits = PyObject_IsTrue(value) == 1 ? 1 : 0;
+    return;
+  }
+  // Of a complex number NumPy would convert the real part, with a warning.
+  const bool is_numpy_number = type.substr(0, 6) == "numpy." && type != "numpy.ndarray" &&
+                               type.find("complex") == type.npos && type != "numpy.clongdouble";
+  if (is_numpy_number) {
     if (PyIndex_Check(value) != 0) {
       const Owned index(PyNumber_Index(value));
       if (index) {

@@ -139,17 +139,17 @@ PyObject* sync(PyObject*, PyObject*) {
   return PyLong_FromUnsignedLongLong(kymo::sync());
 }
 
-PyObject* message(PyObject*, PyObject* text) {
-  std::string_view view;
-  if (!read_text(text, "text", view)) {
+PyObject* message(PyObject*, PyObject* value) {
+  Text text;
+  if (!read_text(value, "text", text)) {
     return nullptr;
   }
-  kymo::message(view);
+  kymo::message(text.view());
   Py_RETURN_NONE;
 }
 
 PyObject* set_info(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
-  std::string_view key;
+  Text key;
   if (count != 2) {
     return PyErr_Format(PyExc_TypeError, "set_info() takes a key and a value (%zd arguments given)", count);
   }
@@ -161,16 +161,16 @@ PyObject* set_info(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
     return nullptr;
   }
   const Text text(value.get());
-  without_lock([&] { kymo::set_info(key, text.view()); });
+  without_lock([&] { kymo::set_info(key.view(), text.view()); });
   Py_RETURN_NONE;
 }
 
-PyObject* set_thread_name(PyObject*, PyObject* name) {
-  std::string_view view;
-  if (!read_text(name, "name", view)) {
+PyObject* set_thread_name(PyObject*, PyObject* value) {
+  Text name;
+  if (!read_text(value, "name", name)) {
     return nullptr;
   }
-  kymo::set_thread_name(view);
+  kymo::set_thread_name(name.view());
   Py_RETURN_NONE;
 }
 

@@ -36,7 +36,7 @@ Stream* find_stream(std::string_view name) {
 }
 
 /// The optional name of a stream; None is the main one.
-bool read_stream(const char* function, PyObject* const* arguments, Py_ssize_t count, std::string_view& stream) {
+bool read_stream(const char* function, PyObject* const* arguments, Py_ssize_t count, Text& stream) {
   if (count > 1) {
     PyErr_Format(PyExc_TypeError, "%s() takes at most 1 argument (%zd given)", function, count);
     return false;
@@ -45,10 +45,11 @@ bool read_stream(const char* function, PyObject* const* arguments, Py_ssize_t co
 }
 
 PyObject* frame_mark(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
-  std::string_view stream;
-  if (!read_stream("frame_mark", arguments, count, stream)) {
+  Text name;
+  if (!read_stream("frame_mark", arguments, count, name)) {
     return nullptr;
   }
+  const std::string_view stream = name.view();
   Stream* const marked = find_stream(stream);
   // Marks are where one frame ends and the next begins. Another one after the end of a frame would count the time
   // between as a frame.
@@ -65,10 +66,11 @@ PyObject* frame_mark(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
 
 /// Begins no frame after the open one of a stream; with a mark at its end, the open one counts.
 PyObject* close_frame(const char* function, PyObject* const* arguments, Py_ssize_t count, bool has_mark) {
-  std::string_view stream;
-  if (!read_stream(function, arguments, count, stream)) {
+  Text name;
+  if (!read_stream(function, arguments, count, name)) {
     return nullptr;
   }
+  const std::string_view stream = name.view();
   Stream* const marked = find_stream(stream);
   if (marked != nullptr && marked->is_open) {
     marked->is_open = false;

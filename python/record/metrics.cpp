@@ -59,8 +59,11 @@ Owned foreign_device(PyObject* value) {
 /// has more.
 bool read_only_item(PyObject* value, double& number) {
   const Owned item(PyObject_CallMethod(value, "item", nullptr));
-  number = item && (PyFloat_Check(item.get()) || PyLong_Check(item.get())) ? PyFloat_AsDouble(item.get()) : -1.0;
-  const bool is_read = item && PyErr_Occurred() == nullptr && (PyFloat_Check(item.get()) || PyLong_Check(item.get()));
+  const std::string_view type = item ? Py_TYPE(item.get())->tp_name : "";
+  const bool is_number = item && (PyFloat_Check(item.get()) || PyLong_Check(item.get()) || type == "numpy.longdouble" ||
+                                  type == "numpy.float128");
+  number = is_number ? PyFloat_AsDouble(item.get()) : -1.0;
+  const bool is_read = is_number && PyErr_Occurred() == nullptr;
   PyErr_Clear();
   return is_read;
 }
@@ -129,12 +132,12 @@ PyObject* record_metric(PyObject*, PyObject* const* arguments, Py_ssize_t count)
   if (count != 2) {
     return PyErr_Format(PyExc_TypeError, "record_metric() takes a name and a value (%zd arguments given)", count);
   }
-  std::string_view name;
+  Text name;
   double value = 0;
   if (!read_text(arguments[0], "name", name) || !read_number(arguments[0], arguments[1], value)) {
     return nullptr;
   }
-  kymo::record_metric(name, value);
+  kymo::record_metric(name.view(), value);
   static_cast<void>(first_unit(arguments[0], {}));
   Py_RETURN_NONE;
 }
@@ -144,15 +147,15 @@ PyObject* record_metric_unit(PyObject*, PyObject* const* arguments, Py_ssize_t c
     return PyErr_Format(PyExc_TypeError, "record_metric_unit() takes a name, a value and a unit (%zd arguments given)",
                         count);
   }
-  std::string_view name;
-  std::string_view unit;
+  Text name;
+  Text unit;
   double value = 0;
   if (!read_text(arguments[0], "name", name) || !read_number(arguments[0], arguments[1], value) ||
       !read_text(arguments[2], "unit", unit)) {
     return nullptr;
   }
-  kymo::record_metric_unit(name, value, unit);
-  note_unit(arguments[0], unit);
+  kymo::record_metric_unit(name.view(), value, unit.view());
+  note_unit(arguments[0], unit.view());
   Py_RETURN_NONE;
 }
 

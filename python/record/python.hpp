@@ -72,6 +72,8 @@ class KeptException {
 /// The UTF-8 of a str, with lone surrogates as \udcxx. Never fails: "?" if memory is exhausted.
 class Text {
  public:
+  /// An empty text.
+  Text() : view_() {}
   explicit Text(PyObject* text) {
     Py_ssize_t size = 0;
     if (const char* const bytes = PyUnicode_AsUTF8AndSize(text, &size)) {
@@ -95,18 +97,13 @@ class Text {
   Owned encoded_;
 };
 
-/// Reads a str argument. Its UTF-8 lives as long as the object. Returns false with TypeError set if it is not a str.
-inline bool read_text(PyObject* value, const char* what, std::string_view& text) {
+/// Reads a str argument, which must outlive the text. Returns false with TypeError set if it is not a str.
+inline bool read_text(PyObject* value, const char* what, Text& text) {
   if (!PyUnicode_Check(value)) {
     PyErr_Format(PyExc_TypeError, "%s must be a str, not %.200s", what, Py_TYPE(value)->tp_name);
     return false;
   }
-  Py_ssize_t size = 0;
-  const char* const bytes = PyUnicode_AsUTF8AndSize(value, &size);
-  if (bytes == nullptr) {
-    return false;
-  }
-  text = {bytes, static_cast<std::size_t>(size)};
+  text = Text(value);
   return true;
 }
 

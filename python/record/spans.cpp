@@ -29,12 +29,12 @@ void emit_any(TrackId track, std::string_view name, std::string_view category, N
 }
 
 bool read_track(PyObject* value, TrackId& track) {
-  std::string_view name;
+  Text name;
   if (PyUnicode_Check(value)) {
     if (!read_text(value, "track", name)) {
       return false;
     }
-    track = kymo::track(name);
+    track = kymo::track(name.view());
     return true;
   }
   const unsigned long id = PyLong_AsUnsignedLong(value);
@@ -70,8 +70,8 @@ PyObject* emit_span(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyO
                         count);
   }
   TrackId track;
-  std::string_view name;
-  std::string_view category;
+  Text name;
+  Text category;
   KeptArguments kept;
   PyObject* given = count == 5 ? arguments[4] : nullptr;
   if (!read_arguments(kept, names, arguments + count, "category", given) || !read_track(arguments[0], track) ||
@@ -87,17 +87,17 @@ PyObject* emit_span(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyO
   if (PyErr_Occurred() != nullptr) {
     return nullptr;
   }
-  emit_any(track, name, category, Nanoseconds(start_ns), Nanoseconds(duration_ns), kept,
+  emit_any(track, name.view(), category.view(), Nanoseconds(start_ns), Nanoseconds(duration_ns), kept,
            std::make_index_sequence<KeptArguments::most + 1>());
   Py_RETURN_NONE;
 }
 
 PyObject* make_track(PyObject*, PyObject* name) {
-  std::string_view view;
-  if (!read_text(name, "name", view)) {
+  Text text;
+  if (!read_text(name, "name", text)) {
     return nullptr;
   }
-  return PyLong_FromUnsignedLong(kymo::track(view).value());
+  return PyLong_FromUnsignedLong(kymo::track(text.view()).value());
 }
 
 using FlowOfScope = void (*)(std::uint64_t) noexcept;
@@ -151,8 +151,8 @@ void add_argument(AsyncSpan& span, const Argument& argument) {
 /// async_span(name, lane="async", **arguments)
 PyObject* make_span(PyObject* /*type*/, PyObject* const* arguments, std::size_t flagged_count, PyObject* names) {
   const Py_ssize_t count = PyVectorcall_NARGS(flagged_count);
-  std::string_view name;
-  std::string_view lane = "async";
+  Text name;
+  Text lane;
   if (count < 1 || count > 2) {
     return PyErr_Format(PyExc_TypeError, "async_span() takes a name and a lane (%zd arguments given)", count);
   }
@@ -166,7 +166,7 @@ PyObject* make_span(PyObject* /*type*/, PyObject* const* arguments, std::size_t 
   if (made == nullptr) {
     return nullptr;
   }
-  new (static_cast<void*>(&made->span)) AsyncSpan(lane, name);
+  new (static_cast<void*>(&made->span)) AsyncSpan(given != nullptr ? lane.view() : "async", name.view());
   for (std::size_t i = 0; i < kept.size(); ++i) {
     add_argument(made->span, kept[i]);
   }

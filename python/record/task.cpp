@@ -53,11 +53,17 @@ std::string text_attribute(PyObject* object, const char* name) {
   return value && PyUnicode_Check(value.get()) ? Text(value.get()).str() : std::string();
 }
 
+/// An attribute of the frame of a coroutine that has not begun; null if there is none.
+Owned frame_attribute(PyObject* coroutine, const char* name) {
+  const Owned frame(PyObject_GetAttrString(coroutine, "cr_frame"));
+  Owned value(frame && frame.get() != Py_None ? PyObject_GetAttrString(frame.get(), name) : nullptr);
+  PyErr_Clear();
+  return value;
+}
+
 /// The name of the module in which a coroutine that has not begun was defined.
 std::string module_of(PyObject* coroutine) {
-  const Owned frame(PyObject_GetAttrString(coroutine, "cr_frame"));
-  const Owned globals(frame && frame.get() != Py_None ? PyObject_GetAttrString(frame.get(), "f_globals") : nullptr);
-  PyErr_Clear();
+  const Owned globals = frame_attribute(coroutine, "f_globals");
   PyObject* const name =
       globals && PyDict_Check(globals.get()) ? PyDict_GetItemString(globals.get(), "__name__") : nullptr;
   return name != nullptr && PyUnicode_Check(name) ? Text(name).str() : std::string();
@@ -75,8 +81,24 @@ kymo_site* intern_coroutine(PyObject* coroutine, PyObject* code) {
                      static_cast<unsigned>(place->co_firstlineno));
 }
 
+/// The coroutine that a task of asyncio.wait_for() runs in itself, where that does not make a task of its own.
+Owned waited_for(PyObject* coroutine) {
+  if (text_attribute(coroutine, "__qualname__") != "wait_for" || module_of(coroutine) != "asyncio.tasks") {
+    return {};
+  }
+  const Owned locals = frame_attribute(coroutine, "f_locals");
+  Owned inner(locals ? PyMapping_GetItemString(locals.get(), "fut") : nullptr);
+  const Owned timeout(locals ? PyMapping_GetItemString(locals.get(), "timeout") : nullptr);
+  PyErr_Clear();
+  const bool is_same_task = PY_VERSION_HEX >= 0x030C0000 || timeout.get() == Py_None;
+  return inner && is_same_task && PyCoro_CheckExact(inner.get()) ? std::move(inner) : Owned();
+}
+
 /// The site of a coroutine's function. Null, without an exception, if it is not recorded.
 kymo_site* site_of(PyObject* coroutine) {
+  if (const Owned inner = waited_for(coroutine)) {
+    return site_of(inner.get());
+  }
   // Holds references, so that an address stays the same code.
   static auto& sites = *new std::unordered_map<PyObject*, kymo_site*>;
   const Owned code(PyObject_GetAttrString(coroutine, "cr_code"));

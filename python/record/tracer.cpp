@@ -170,11 +170,11 @@ bool read_patterns(PyObject* list, std::vector<std::string>& patterns) {
     return false;
   }
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
-    std::string_view pattern;
+    Text pattern;
     if (!read_text(PySequence_Fast_GET_ITEM(items.get(), i), "a pattern", pattern)) {
       return false;
     }
-    patterns.emplace_back(pattern);
+    patterns.emplace_back(pattern.view());
   }
   return true;
 }

@@ -339,8 +339,9 @@ std::uint64_t Control::find_ended(bool is_only_sink) noexcept {
 
 bool Control::trigger() {
   const std::shared_ptr<CaptureSink> running = running_capture();
-  return running && running->is_flight_recorder() && !Recorder::instance().is_in_sink() &&
-         Recorder::instance().trigger(Recorder::wait_for_collector);
+  // Without a flight recorder too: other sinks may hold something back.
+  const bool is_done = !Recorder::instance().is_in_sink() && Recorder::instance().trigger(Recorder::wait_for_collector);
+  return is_done && running && running->is_flight_recorder();
 }
 
 Path Control::capture_path() {

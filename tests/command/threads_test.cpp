@@ -12,6 +12,7 @@
 
 #include <kymo/batch_cursor.hpp>
 
+#include "base/system/clock.hpp"
 #include "command/command_fixture.hpp"
 #include "support/rounds.hpp"
 
@@ -364,7 +365,9 @@ TEST_F(ThreadsTest, AProgramThatTheKernelRefusesSaysSoAndHasTheCoarseFigures) {
   if (is_emulated) {
     GTEST_SKIP() << "an emulator has no filter of system calls";
   }
+  const std::int64_t before_ns = base::monotonic_now_ns();
   EXPECT_EQ(record_itself("run.kymo", {}, {WITHOUT_PERF_EVENTS}).at("compute").count("run_states"), 0U);
+  EXPECT_GE(Timeline(file_named("run.kymo")).range().start_ns, before_ns);
   const std::string info = kymo({"info", "run.kymo"}).out;
   EXPECT_NE(info.find("thread_cpu_time (coarse)"), std::string::npos) << info;
   EXPECT_NE(info.find("perf_event_open: "), std::string::npos) << info;

@@ -306,6 +306,20 @@ int trigger_itself() {
   return 0;
 }
 
+/// Triggers where only a sink holds something back.
+int trigger_a_sink() {
+  class Holding final : public kymo::Sink {
+   public:
+    void write(const kymo::EventBatch& /*batch*/) override {}
+    void trigger() override { ++calls; }
+    std::atomic<int> calls{0};
+  };
+  const auto sink = std::make_shared<Holding>();
+  const kymo::SinkGuard installed = kymo::install(sink);
+  const bool is_done = kymo::trigger();
+  return !is_done && sink->calls == 1 ? 0 : 1;
+}
+
 /// Marks frames that a flight recorder of a millisecond lets go, after those that it wrote.
 int lose_frames() {
   kymo::frame_mark();
@@ -443,6 +457,7 @@ int main(int argc, char** argv) {
       {"sites", record_two_sites},
       {"sites-change", change_sites},
       {"trigger", trigger_itself},
+      {"trigger-sink", trigger_a_sink},
       {"lose-frames", lose_frames},
       {"trace-sink", trace_by_a_sink},
       {"full-disk", fill_the_disk},

@@ -387,6 +387,10 @@ TEST_F(LifecycleTest, AFlightRecorderWritesAtTheTriggerAndAtTheEnd) {
   EXPECT_EQ(counts(), (Counts{{"before", 1000}, {"after", 1000}}));
 }
 
+TEST_F(LifecycleTest, ATriggerReachesEverySinkWithoutAFlightRecorderToo) {
+  EXPECT_EQ(run({"trigger-sink"}), 0);
+}
+
 TEST_F(LifecycleTest, FramesBreakWhereAKilledFlightRecorderLostSome) {
   EXPECT_EQ(run({"lose-frames"}, {{"KYMO_KEEP", "1ms"}}), 4);
   ASSERT_EQ(captures().size(), 1U);

@@ -149,6 +149,8 @@ def test_captures_stay_where_one_of_them_cannot_be_replaced(tmp_path: Path, monk
 def test_a_failure_is_an_exception_with_its_reason(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(FileNotFoundError, match="cannot create a capture"):
         kymo.capture(tmp_path / "none" / "run.kymo")
+    with pytest.raises(OSError, match="File name too long"):
+        kymo.capture(tmp_path / ("x" * 300))
     with pytest.raises(ValueError, match="keep_s"):
         kymo.capture(tmp_path / "run.kymo", keep_s=-1)
     with pytest.raises(ValueError, match="fast_hz"):

@@ -9,6 +9,7 @@ import pickle
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import kymograph as kymo
@@ -53,6 +54,53 @@ def test_arguments_that_are_known_later_add_to_the_eight_of_a_call(capture: Path
     rows = {row["name"]: json.loads(row["arguments"]) for row in rows_of(capture, "spans")}
     assert rows["scope"] == {**first, **later}
     assert rows["span"] == {**first, **{name: value for name, value in later.items() if value < 8}}
+
+
+def test_texts_that_are_no_unicode_are_spelled_out(capture: Path) -> None:
+    name = os.fsdecode(b"caf\xe9")
+    kymo.message(name)
+    kymo.set_info(name, name)
+    kymo.frame_mark(name)
+    kymo.record_metric_unit(name, 1.0, name)
+    kymo.emit_span(kymo.track(name), name, 0, 1, name)
+    with kymo.async_span(name, name):
+        pass
+    kymo.stop_capture()
+    opened = kymo.open(capture)
+    assert list(opened.messages["text"]) == [r"caf\udce9"]
+    assert {row["name"] for row in rows_of(capture, "spans")} == {r"caf\udce9"}
+    assert opened.metrics[r"caf\udce9"].unit == r"caf\udce9"
+
+
+def test_a_message_that_was_cut_says_so(capture: Path) -> None:
+    kymo.message("z" * 5000)
+    kymo.stop_capture()
+    assert list(kymo.open(capture).messages["text"]) == ["z" * 4096 + "…"]
+
+
+@pytest.mark.filterwarnings("error")
+def test_numpys_numbers_are_recorded_as_what_they_are(capture: Path) -> None:
+    with kymo.scope("scope", complex=np.complex64(1 + 2j), wide=np.clongdouble(1), truth=np.bool_(True)):
+        kymo.record_metric("long", np.longdouble(1.25))
+    kymo.stop_capture()
+    (row,) = rows_of(capture, "spans")
+    arguments = json.loads(row["arguments"])
+    assert isinstance(arguments["complex"], str)
+    assert isinstance(arguments["wide"], str)
+    assert arguments["truth"] is True
+
+
+def test_a_source_that_fails_begins_no_frame(capture: Path) -> None:
+    def source() -> Iterator[int]:
+        yield 1
+        raise OSError("torn")
+
+    with pytest.raises(OSError, match="torn"):
+        for _ in kymo.frames(source()):
+            pass
+    kymo.stop_capture()
+    (stream,) = stats_of(capture)["frame_streams"]
+    assert stream["count"] == 1
 
 
 @pytest.mark.parametrize("pool_bytes", [5, 1 << 60])

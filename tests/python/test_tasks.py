@@ -85,6 +85,28 @@ async def measured_scope(name: str, body: Awaitable[object], into: list[Measured
     into.append((name, before, begun, ending, time.monotonic_ns()))
 
 
+def test_a_task_of_wait_for_is_that_of_what_it_waits_for(run: kymo.Recording) -> None:
+    measured: list[Measured] = []
+
+    async def work(number: int) -> None:
+        before = time.monotonic_ns()
+        with kymo.scope(f"outer {number}"):
+            begun = time.monotonic_ns()
+            await asyncio.sleep(0.001 * number)
+            ending = time.monotonic_ns()
+        measured.append((f"outer {number}", before, begun, ending, time.monotonic_ns()))
+
+    async def main() -> None:
+        await asyncio.gather(
+            *[asyncio.wait_for(work(number), 5) for number in range(4)],
+            *[asyncio.wait_for(work(number), None) for number in range(4, 8)],
+        )
+
+    asyncio.run(main())
+    assert len(measured) == 8
+    assert_each_is_as_measured(spans_of(run), measured)
+
+
 def test_gathered_tasks_have_their_own_times(run: kymo.Recording) -> None:
     measured: list[Measured] = []
 

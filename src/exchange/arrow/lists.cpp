@@ -2,6 +2,7 @@
 #include <array>
 #include <functional>
 
+#include "base/text/text.hpp"
 #include "exchange/arrow/rows.hpp"
 
 namespace kymo::exchange {
@@ -158,7 +159,9 @@ class ListRows final : public ArrowRows {
         [this](const Message& message) { return choice_.takes_track(timeline_.track(message.track)); });
     add_texts("track", messages, [this](const Message& message) { return timeline_.track(message.track).name; });
     add_numbers<std::int64_t>("time_ns", "l", messages, &Message::time_ns);
-    add_texts("text", messages, &Message::text);
+    add_texts("text", messages, [](const Message& message) {
+      return message.is_cut ? message.text + std::string(base::cut_mark) : message.text;
+    });
   }
 
   void fill_processes() {

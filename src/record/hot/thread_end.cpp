@@ -18,12 +18,12 @@ constexpr pthread_key_t first_allocated_key = ~pthread_key_t{0};
 pthread_key_t thread_end_key;
 bool is_thread_end_told = false;
 
-/// The key's value in a thread of which another destructor may still record, after the last call of ours.
-char ending;
+/// Other destructors of the thread may still record, also after the last call of ours.
+__thread bool is_ending KYMO_STATIC_TLS = false;
 
 void on_thread_end(void* /*mark*/) {
+  is_ending = true;
   detach_thread();
-  ::pthread_setspecific(thread_end_key, &ending);
 }
 
 /// Runs when the library is loaded, before the program creates keys of its own.
@@ -35,10 +35,10 @@ __attribute__((constructor)) void make_thread_end_key() {
 }  // namespace
 
 void watch_thread_end() noexcept {
-  const bool is_ending = is_thread_end_told && ::pthread_getspecific(thread_end_key) == &ending;
-  if (is_thread_end_told && !is_ending) {
+  if (is_thread_end_told) {
     ::pthread_setspecific(thread_end_key, &thread_end_key);
-  } else if (TrackSlot* const slot = thread_slot()) {
+  }
+  if (TrackSlot* const slot = thread_slot(); slot != nullptr && (is_ending || !is_thread_end_told)) {
     slot->is_unwatched.store(true, std::memory_order_relaxed);
   }
 }

@@ -64,11 +64,14 @@ bool send_to_holder(int socket, int file) {
 /// Makes the file as large as the pool may become. The pool respects the program's file size limit: exceeding it raises
 /// SIGXFSZ.
 bool resize(int file, std::uint64_t bytes, std::string& complaint) {
-  if (::ftruncate(file, static_cast<off_t>(bytes)) == 0 && ::posix_fallocate(file, 0, sizeof(SpoolHeader)) == 0) {
-    return true;
+  int error = ::ftruncate(file, static_cast<off_t>(bytes)) == 0 ? 0 : errno;
+  if (error == 0) {
+    error = ::posix_fallocate(file, 0, sizeof(SpoolHeader));
   }
-  complaint = std::string("no room for the pool in shared memory (") + std::strerror(errno) + ")";
-  return false;
+  if (error != 0) {
+    complaint = std::string("no room for the pool in shared memory (") + std::strerror(error) + ")";
+  }
+  return error == 0;
 }
 
 /// Everything around the chunks.

@@ -138,7 +138,9 @@ bool OwnThreads::sum_up(EventBatch& batch) {
 }
 
 bool OwnThreads::collect(std::int64_t open_ns, EventBatch& batch) {
-  states_.collect(events_.complete_until_ns(), open_ns, batch);
+  // Where the kernel refuses, there is no such time, and what the batch says is of now.
+  const std::int64_t until_ns = events_.complete_until_ns();
+  states_.collect(until_ns != 0 ? until_ns : base::monotonic_now_ns(), open_ns, batch);
   if (!std::exchange(is_described_, true)) {
     add_fact(batch, "threads.source", refusal_.error == 0 ? "perf_event_open" : "thread_cpu_time (coarse)");
   }
