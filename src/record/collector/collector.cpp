@@ -4,6 +4,7 @@
 #include <cstring>
 #include <exception>
 #include <iterator>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -379,9 +380,9 @@ void Collector::give_to_sinks(const std::function<void(Sink&)>& call) {
       ++i;
       continue;
     } catch (const std::exception& failure) {
-      base::say(failure.what());
+      base::say(std::string("a sink failed and gets nothing more: ") + failure.what());
     } catch (...) {
-      base::say("a sink failed and was removed");
+      base::say("a sink failed and gets nothing more");
     }
     sinks_.erase(sinks_.begin() + static_cast<std::ptrdiff_t>(i));
     note_sinks(false);
